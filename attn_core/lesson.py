@@ -1,0 +1,157 @@
+"""The numeric thread: one lesson gives one trace, and every page shows a part of it."""
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Self
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attn_core.attention import AttentionTrace, attend
+from attn_core.links import AnyText, Linked, OneOf, Whole, linked
+from attn_core.tokens import MAX_TOKENS, SEGMENTATIONS, Segmentation, Vocabulary, one_hot, tokenize
+
+LANGUAGES = ("ja", "en")
+DEFAULT_TEXT = {"ja": "私は学生です", "en": "the cat sat down"}
+SCALES = ("sqrt_d_k", "none", "d_k")
+
+# Entries of the embedding layer, in tenths: uniform in ±1.7 has a variance close to 1 (exactly 1 at ±√3).
+_EMBEDDING_TENTHS = 17
+
+
+@dataclass(frozen=True)
+class Lesson(Linked):
+    """Everything a lesson's numbers depend on, and the cell that is chosen.
+
+    A link holds each field under its own name. `query` and `key` are positions in the
+    sequence, `column` is a position along d_model.
+    """
+
+    lang: str = linked("ja", OneOf(LANGUAGES))
+    text: str = linked(None, AnyText())
+    segmentation: Segmentation = linked("words", OneOf(SEGMENTATIONS))
+    d_model: int = linked(4, Whole(2, 16))
+    seed: int = linked(0, Whole(0, 999_999))
+    scale: str = linked("sqrt_d_k", OneOf(SCALES))
+    query: int = linked(2, Whole(0, MAX_TOKENS - 1))
+    key: int = linked(0, Whole(0, MAX_TOKENS - 1))
+    column: int = linked(0, Whole(0, 15))
+
+    def __post_init__(self) -> None:
+        if self.text is None:
+            object.__setattr__(self, "text", DEFAULT_TEXT.get(self.lang))
+        super().__post_init__()
+
+    def defaults(self) -> Self:
+        """The default lesson in the same language: the default text follows the language."""
+        return type(self)(lang=self.lang)
+
+    def to_query(self) -> dict[str, str]:
+        """The lesson as URL parameters; the language is always among them."""
+        return {"lang": self.lang} | super().to_query()
+
+    @property
+    def divisor(self) -> float:
+        """What the scores are divided by; with one head d_k = d_model."""
+        return {"sqrt_d_k": math.sqrt(self.d_model), "none": 1.0, "d_k": float(self.d_model)}[self.scale]
+
+
+@dataclass(frozen=True)
+class LessonTrace:
+    """Every step of one lesson, in float64.
+
+    `lesson` is the lesson with its chosen cell moved inside the sequence; `n_cut` counts the
+    tokens past MAX_TOKENS that were left out.
+    """
+
+    lesson: Lesson
+    tokens: tuple[str, ...]
+    n_cut: int
+    ids: tuple[int, ...]
+    vocabulary: Vocabulary
+    one_hot: Float[Tensor, "token vocabulary"]
+    w_e: Float[Tensor, "vocabulary d_model"]
+    x: Float[Tensor, "token d_model"]
+    w_q: Float[Tensor, "d_model d_k"]
+    w_k: Float[Tensor, "d_model d_k"]
+    w_v: Float[Tensor, "d_model d_k"]
+    q: Float[Tensor, "token d_k"]
+    k: Float[Tensor, "token d_k"]
+    v: Float[Tensor, "token d_k"]
+    attention: AttentionTrace
+
+    @property
+    def output(self) -> Float[Tensor, "token d_k"]:
+        """The weighted sums of the values."""
+        return self.attention.output
+
+
+def run_lesson(lesson: Lesson) -> LessonTrace:
+    """Computes the whole lesson from its seed.
+
+    All parameters have one decimal, so x is exact at 1 decimal, q, k, v at 2 and scores at 4.
+
+    Raises:
+        ValueError: the text holds no token.
+    """
+    found = tokenize(lesson.text, lesson.segmentation)
+    if not found:
+        raise ValueError(f"the text must hold at least one token, got {lesson.text!r}")
+    tokens = found[:MAX_TOKENS]
+    vocabulary = Vocabulary.for_tokens(tokens, lesson.d_model)
+    ids = vocabulary.encode(tokens)
+    selector = one_hot(ids, len(vocabulary))
+    w_e, w_q, w_k, w_v = _parameters(lesson, len(vocabulary))
+    x = selector @ w_e
+    q, k, v = x @ w_q, x @ w_k, x @ w_v
+    return LessonTrace(
+        lesson=_inside(lesson, len(tokens)),
+        tokens=tokens,
+        n_cut=len(found) - len(tokens),
+        ids=ids,
+        vocabulary=vocabulary,
+        one_hot=selector,
+        w_e=w_e,
+        x=x,
+        w_q=w_q,
+        w_k=w_k,
+        w_v=w_v,
+        q=q,
+        k=k,
+        v=v,
+        attention=attend(q, k, v, scale=lesson.divisor),
+    )
+
+
+def _parameters(lesson: Lesson, n_words: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """W_E, W_Q, W_K, W_V, each from a stream of its own: no size changes another's numbers.
+
+    The bound of the square layers is Glorot and Bengio's 2010 (equation 16), √(6 / (in + out)),
+    rounded to one decimal: it keeps the variance of q, k and v near that of x.
+    """
+    size = lesson.d_model
+    glorot = max(1, round(10 * math.sqrt(3 / size)))
+    return (
+        _tenths(n_words, size, _EMBEDDING_TENTHS, seed=4 * lesson.seed),
+        _tenths(size, size, glorot, seed=4 * lesson.seed + 1),
+        _tenths(size, size, glorot, seed=4 * lesson.seed + 2),
+        _tenths(size, size, glorot, seed=4 * lesson.seed + 3),
+    )
+
+
+def _tenths(rows: int, columns: int, bound: int, *, seed: int) -> Float[Tensor, "rows columns"]:
+    """Numbers with one decimal, uniform from -bound/10 to bound/10."""
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(-bound, bound + 1, (rows, columns), generator=generator).to(torch.float64) / 10
+
+
+def _inside(lesson: Lesson, n_tokens: int) -> Lesson:
+    """The lesson with its chosen cell inside the sequence and the embedding."""
+    return dataclasses.replace(
+        lesson,
+        query=min(lesson.query, n_tokens - 1),
+        key=min(lesson.key, n_tokens - 1),
+        column=min(lesson.column, lesson.d_model - 1),
+    )
