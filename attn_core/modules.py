@@ -31,7 +31,8 @@ class SimpleSelfAttention(nn.Module):
         value = self.value_dense(x)
         scores = query @ key.transpose(-2, -1) / math.sqrt(self.d_model)
         weights = torch.softmax(scores, dim=-1)
-        return weights @ value
+        output: Tensor = weights @ value
+        return output
 
     def trace(self, x: Float[Tensor, "*batch seq d_model"]) -> AttentionTrace:
         """The same computation with every step recorded."""

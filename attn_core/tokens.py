@@ -3,7 +3,7 @@
 import functools
 import unicodedata
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import regex
 import torch
@@ -74,7 +74,7 @@ def _is_visible(character: str) -> bool:
 
 
 @functools.cache
-def _tagger():  # type: ignore[no-untyped-def]  # fugashi ships no types
+def _tagger() -> Any:
     import fugashi  # loaded on first use: a text without Japanese never needs the dictionary
 
     return fugashi.Tagger()
