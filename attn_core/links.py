@@ -5,7 +5,7 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, runtime_checkable
 
 
 @dataclass(frozen=True)
@@ -17,6 +17,7 @@ class Ignored:
     allowed: str
 
 
+@runtime_checkable
 class Allowed(Protocol):
     """What a field may hold, how it is written into a link, and how it is read back."""
 
@@ -54,7 +55,7 @@ class Real:
         return f"{self.low:g} … {self.high:g}"
 
     def read(self, text: str) -> float:
-        if not re.fullmatch(r"[+-]?[0-9.]{1,20}(e[+-]?[0-9]{1,3})?", text):
+        if not re.fullmatch(r"[+-]?[0-9.]{1,24}(e[+-]?[0-9]{1,3})?", text):
             raise ValueError(text)
         return float(text)
 

@@ -18,9 +18,10 @@ MAX_TOKENS = 32
 UNKNOWN = "[UNK]"
 
 _JAPANESE = r"[\p{Han}\p{Hiragana}\p{Katakana}ー々]"
+_LETTERS = rf"(?:(?!{_JAPANESE})[\p{{L}}\p{{M}}\p{{N}}])+"
 _PIECES = regex.compile(
     rf"(?P<japanese>{_JAPANESE}+)"
-    rf"|(?P<word>(?:(?!{_JAPANESE})[\p{{L}}\p{{M}}\p{{N}}])+(?:['’-][\p{{L}}\p{{N}}]+)*)"
+    rf"|(?P<word>{_LETTERS}(?:['’\u200c\u200d-]{_LETTERS})*)"
     r"|(?P<other>(?=\S)\X)"
 )
 _REORDERING = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
@@ -33,14 +34,18 @@ _BUILT_IN = {
 
 
 def clean_text(text: str) -> str:
-    """The text without characters that cannot be shown, and at most MAX_CHARACTERS long.
+    """The text composed (NFC), without characters that cannot be shown, and at most MAX_CHARACTERS long.
 
     Line breaks and tabs become spaces; control characters, lone surrogates and marks that
     reorder the display are dropped. Joiners inside emoji stay.
     """
-    spaced = "".join(" " if character.isspace() else character for character in text[: 4 * MAX_CHARACTERS])
+    composed = unicodedata.normalize("NFC", text[: 4 * MAX_CHARACTERS])
+    spaced = "".join(" " if character.isspace() else character for character in composed)
     shown = "".join(c for c in spaced if unicodedata.category(c) not in ("Cc", "Cs") and c not in _REORDERING)
-    return shown[:MAX_CHARACTERS]
+    if len(shown) <= MAX_CHARACTERS:
+        return shown
+    ends = [found.end() for found in regex.finditer(r"\X", shown)]  # never cut inside what a reader sees as one
+    return shown[: max((end for end in ends if end <= MAX_CHARACTERS), default=MAX_CHARACTERS)]
 
 
 def tokenize(text: str, segmentation: Segmentation = "words") -> tuple[str, ...]:
