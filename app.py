@@ -1,0 +1,15 @@
+"""Attention Explorer: the front door."""
+
+import streamlit as st
+
+from pages.shared.controls import lesson_bar
+from pages.shared.shell import freeze_heavy_imports, navigation, page_turner, run_page
+
+freeze_heavy_imports()
+opened = navigation()
+lesson_bar(*opened.settings)
+body, foot = st.container(), st.container()
+with foot:
+    page_turner(opened)
+with body:
+    run_page()

@@ -1,0 +1,147 @@
+r"""One cell of a lesson → the terms it is made of, their running sum and their total.
+
+The LaTeX comes as short lines for inline math: a reader's screen may break each line after any
+operator, so that nothing is cut off on a phone.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+
+from attn_core.lesson import LessonTrace
+from attn_core.numbers import MAX_DECIMALS, decimals_for, is_exact, written
+from attn_core.palette import NEUTRAL, ROLE_COLORS
+from attn_core.stages import Matrix, Stage, Step, cosines, stage
+
+
+@dataclass(frozen=True)
+class Term:
+    """One product of a sum: left · right, and the sum up to and including it."""
+
+    label: str
+    left: float
+    right: float
+    product: float
+    running: float
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """How one cell comes about.
+
+    `total` is the cell's exact value (float64); `exact` tells whether `latex` prints it without
+    rounding; `latex` holds the lines of the worked example.
+    """
+
+    row: int
+    column: int
+    terms: tuple[Term, ...]
+    total: float
+    decimals: int
+    exact: bool
+    latex: tuple[str, ...]
+
+
+def explain(trace: LessonTrace, step: Step, row: int, column: int) -> Explanation:
+    """The inner product behind one cell of x, q, k, v, scores or output.
+
+    Raises:
+        ValueError: unknown step.
+        IndexError: there is no such cell.
+    """
+    return explain_product(stage(trace, step), row, column)
+
+
+def explain_product(product: Stage, row: int, column: int) -> Explanation:
+    """The same for any stage."""
+    left, right = product.left.values, product.right.values
+    n_rows, n_columns = left.shape[0], right.shape[1]
+    if not (0 <= row < n_rows and 0 <= column < n_columns):
+        raise IndexError(f"cell ({row}, {column}) is outside {n_rows} × {n_columns}")
+    products = left[row] * right[:, column]
+    running = products.cumsum(0)
+    terms = tuple(
+        Term(label, float(a), float(b), float(ab), float(total))
+        for label, a, b, ab, total in zip(
+            product.left.columns, left[row], right[:, column], products, running, strict=True
+        )
+    )
+    decimals = decimals_for(products)
+    exact = is_exact(products, decimals)
+    name = f"{product.result.entry}_{{{row},{column}}}"
+    return Explanation(
+        row, column, terms, float(running[-1]), decimals, exact, _latex(product, name, terms, decimals, exact)
+    )
+
+
+def _latex(product: Stage, name: str, terms: tuple[Term, ...], decimals: int, exact: bool) -> tuple[str, ...]:
+    """Three lines: the factors, the products, the total."""
+    left, right = _FactorStyle(product.left), _FactorStyle(product.right)
+    selects = product.left.role == "one_hot"
+    factors = [_greyed(rf"{left(t.left)} \cdot {right(t.right)}", selects and t.left == 0) for t in terms]
+    products = [_greyed(_signed(t.product, decimals), selects and t.left == 0) for t in terms]
+    equals = "=" if exact else r"\approx"
+    total = rf"\boldsymbol{{{_number(terms[-1].running, decimals)}}}"
+    first = "=" if left.exact and right.exact else r"\approx"
+    lines = (f"{name} {first} {' + '.join(factors)}", f"{equals} {' + '.join(products)}", f"{equals} {total}")
+    return lines if len(terms) > 1 else (lines[0], lines[2])
+
+
+class _FactorStyle:
+    """Writes the factors of one matrix in its colour, at its decimals."""
+
+    def __init__(self, matrix: Matrix) -> None:
+        self.color = ROLE_COLORS[matrix.role]
+        self.decimals = decimals_for(matrix.values)
+        self.exact = is_exact(matrix.values, self.decimals)
+
+    def __call__(self, value: float) -> str:
+        return rf"\textcolor{{{self.color}}}{{{_signed(value, self.decimals)}}}"
+
+
+def explain_scaled(trace: LessonTrace, row: int, column: int) -> tuple[str, ...]:
+    """The division of one score by the lesson's divisor, as LaTeX lines."""
+    score = float(trace.attention.scores[row, column])
+    scaled = float(trace.attention.scaled[row, column])
+    decimals = decimals_for(trace.attention.scores)
+    divisor = {"sqrt_d_k": rf"\sqrt{{{trace.lesson.d_model}}}", "none": "1", "d_k": str(trace.lesson.d_model)}
+    fraction = rf"\dfrac{{s_{{{row},{column}}}}}{{{divisor[trace.lesson.scale]}}}"
+    numbers = rf"\dfrac{{{_number(score, decimals)}}}{{{_plain(trace.lesson.divisor)}}}"
+    equals = "=" if is_exact(torch.tensor([scaled]), MAX_DECIMALS) else r"\approx"
+    return (rf"{fraction} = {numbers} {equals} \boldsymbol{{{_number(scaled, MAX_DECIMALS)}}}",)
+
+
+def explain_cosine(trace: LessonTrace, row: int, column: int) -> tuple[str, ...]:
+    """cos(q, k) = q·k / (‖q‖ ‖k‖) of one pair, as LaTeX lines."""
+    query, key = trace.q[row], trace.k[column]
+    cosine = float(cosines(trace.q, trace.k)[row, column])
+    q, k = _colored("q", "query"), _colored("k", "key")
+    numbers = rf"\dfrac{{{_number(float(query @ key), 4)}}}{{{float(query.norm()):.4f} \cdot {float(key.norm()):.4f}}}"
+    fraction = rf"\dfrac{{{q} \cdot {k}}}{{\lVert {q} \rVert\, \lVert {k} \rVert}}"
+    return (rf"\cos = {fraction} \approx {numbers} \approx \boldsymbol{{{_number(cosine, 4)}}}",)
+
+
+def _colored(latex: str, role: str) -> str:
+    return rf"\textcolor{{{ROLE_COLORS[role]}}}{{{latex}}}"
+
+
+def _plain(value: float) -> str:
+    """A divisor: whole if it is whole, else four decimals."""
+    return str(int(value)) if math.isclose(value, round(value)) else f"{value:.{MAX_DECIMALS}f}"
+
+
+def _number(value: float, decimals: int) -> str:
+    return written(value, decimals).replace("−", "-")
+
+
+def _signed(value: float, decimals: int) -> str:
+    text = _number(value, decimals)
+    return f"({text})" if text.startswith("-") else text
+
+
+def _greyed(latex: str, grey: bool) -> str:
+    if not grey:
+        return latex
+    plain = latex.replace(rf"\textcolor{{{NEUTRAL}}}", "")
+    return rf"\textcolor{{#B0B0B0}}{{{plain}}}"

@@ -1,0 +1,1 @@
+"""Arrays and labels → Plotly figures: one module per kind of picture, no user interface."""

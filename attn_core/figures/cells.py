@@ -1,0 +1,117 @@
+"""Matrices as cells with numbers: the one way every page draws them."""
+
+import html
+from collections.abc import Sequence
+
+import numpy as np
+import plotly.graph_objects as go
+import regex
+from torch import Tensor
+
+from attn_core.numbers import decimals_for, written
+from attn_core.palette import NEUTRAL, ROLE_COLORS
+
+NUMBERS_UP_TO = 12
+_LABEL_LENGTH = 9
+_WHITE = "#FFFFFF"
+
+
+def label(token: str) -> str:
+    """A token as a label: shortened where long, and safe from Plotly's reading of HTML."""
+    characters = regex.findall(r"\X", token)
+    short = token if len(characters) <= _LABEL_LENGTH else "".join(characters[: _LABEL_LENGTH - 1]) + "…"
+    return html.escape(short, quote=False)
+
+
+def diverging(role: str) -> list[list[float | str]]:
+    """Grey for negative, white at 0, the role's own colour for positive."""
+    return [[0.0, NEUTRAL], [0.5, _WHITE], [1.0, ROLE_COLORS[role]]]
+
+
+def sequential(role: str) -> list[list[float | str]]:
+    """White at the low end, the role's own colour at the high end."""
+    return [[0.0, _WHITE], [1.0, ROLE_COLORS[role]]]
+
+
+def texts(values: Tensor, decimals: int | None = None) -> list[list[str]]:
+    """Every number as it is printed."""
+    places = decimals_for(values) if decimals is None else decimals
+    return [[written(value, places) for value in row] for row in values.tolist()]
+
+
+def cells(
+    values: Tensor,
+    role: str,
+    *,
+    x_edges: Sequence[float],
+    y_edges: Sequence[float],
+    numbers: bool = True,
+    hover: list[list[str]] | None = None,
+    unit_range: bool = False,
+) -> go.Heatmap:
+    """A matrix as coloured cells, centred on 0, or fixed to 0 … 1 for weights.
+
+    Edges are in figure units; a missing number (NaN) stays empty.
+    """
+    largest = float(np.nan_to_num(np.abs(values.numpy())).max()) or 1.0
+    return go.Heatmap(
+        z=values.tolist(),
+        x=list(x_edges),
+        y=list(y_edges),
+        zmin=0.0 if unit_range else -largest,
+        zmax=1.0 if unit_range else largest,
+        colorscale=sequential(role) if unit_range else diverging(role),
+        showscale=False,
+        text=texts(values) if numbers else None,
+        texttemplate="%{text}" if numbers else None,
+        hovertext=hover,
+        hoverinfo="text" if hover else "skip",
+        xgap=2 if numbers else 1,
+        ygap=2 if numbers else 1,
+    )
+
+
+def outline(x0: float, x1: float, y0: float, y1: float, color: str, width: int = 3) -> go.layout.Shape:
+    """A frame around cells."""
+    return go.layout.Shape(
+        type="rect", x0=x0, x1=x1, y0=y0, y1=y1, line={"color": color, "width": width}, layer="above"
+    )
+
+
+def click_targets(x_edges: Sequence[float], y_edges: Sequence[float], hover: list[list[str]]) -> go.Scatter:
+    """Invisible points over the cells of a result: a click on one gives its row and column.
+
+    Plotly reports no click on a heatmap's cell; a point's customdata says which cell was meant.
+    """
+    columns, rows = len(x_edges) - 1, len(y_edges) - 1
+    places = [(row, column) for row in range(rows) for column in range(columns)]
+    return go.Scatter(
+        x=[(x_edges[column] + x_edges[column + 1]) / 2 for _, column in places],
+        y=[(y_edges[row] + y_edges[row + 1]) / 2 for row, _ in places],
+        customdata=[[row, column] for row, column in places],
+        mode="markers",
+        marker={"symbol": "square", "size": 30, "opacity": 0},
+        hovertext=[hover[row][column] for row, column in places],
+        hoverinfo="text",
+        showlegend=False,
+        selected={"marker": {"opacity": 0}},
+        unselected={"marker": {"opacity": 0}},
+    )
+
+
+def still_layout(*, height: int, x_range: tuple[float, float], y_range: tuple[float, float]) -> go.Layout:
+    """A layout that neither zooms nor drags, with bare axes over the given ranges (rows run downwards)."""
+    bare = {"showgrid": False, "zeroline": False, "fixedrange": True, "ticks": ""}
+    return go.Layout(
+        height=height,
+        margin={"l": 0, "r": 0, "t": 4, "b": 4},
+        xaxis={**bare, "range": list(x_range), "side": "top"},
+        yaxis={**bare, "range": [y_range[1], y_range[0]]},
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        dragmode=False,
+        clickmode="event+select",
+        hovermode="closest",
+        hoverdistance=-1,
+        showlegend=False,
+    )

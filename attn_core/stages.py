@@ -1,0 +1,131 @@
+"""The stages of a lesson: each is one product of two matrices, left × right = result."""
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from attn_core.lesson import LessonTrace
+
+Role = Literal["one_hot", "embedding", "query", "key", "value", "weight", "scores"]
+Step = Literal["x", "q", "k", "v", "scores", "output"]
+STEPS: tuple[Step, ...] = ("x", "q", "k", "v", "scores", "output")
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """A matrix with what its symbol, its rows and its columns are called, and the part it plays.
+
+    `symbol` is LaTeX; `entry` is the LaTeX letter of a single entry.
+    """
+
+    symbol: str
+    entry: str
+    role: Role
+    values: Float[Tensor, "row column"]
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+
+    @property
+    def shape(self) -> str:
+        """Rows × columns, as printed."""
+        return f"{self.values.shape[0]} × {self.values.shape[1]}"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One product of the numeric thread."""
+
+    step: Step
+    left: Matrix
+    right: Matrix
+    result: Matrix
+
+
+def stage(trace: LessonTrace, step: Step) -> Stage:
+    """The matrices of one step of the lesson.
+
+    Raises:
+        ValueError: there is no such step.
+    """
+    if step not in STEPS:
+        raise ValueError(f"step must be one of {', '.join(STEPS)}, got {step!r}")
+    if step == "x":
+        return Stage(step, _one_hot(trace), _w_e(trace), _x(trace))
+    if step in ("q", "k", "v"):
+        return Stage(step, _x(trace), _projection(trace, step), _projected(trace, step))
+    if step == "scores":
+        return Stage(step, _projected(trace, "q"), _transposed(_projected(trace, "k")), _scores(trace))
+    return Stage(step, _weights(trace), _projected(trace, "v"), _output(trace))
+
+
+def similarity_view(trace: LessonTrace, view: Literal["scores", "scaled", "cosine"]) -> Stage:
+    """The product Q Kᵀ with its result as it is, after the divisor, or as cosines."""
+    product = stage(trace, "scores")
+    if view == "scores":
+        return product
+    values = trace.attention.scaled if view == "scaled" else cosines(trace.q, trace.k)
+    symbol = r"S / \sqrt{d_k}" if view == "scaled" else r"\cos(q, k)"
+    return dataclasses.replace(product, result=dataclasses.replace(product.result, symbol=symbol, values=values))
+
+
+def cosines(left: Float[Tensor, "row size"], right: Float[Tensor, "column size"]) -> Float[Tensor, "row column"]:
+    """The inner product of each pair over the product of their lengths; 0 where one has no length."""
+    lengths = left.norm(dim=-1)[:, None] * right.norm(dim=-1)[None, :]
+    return torch.where(lengths > 0, left @ right.T / lengths.clamp(min=1e-300), 0.0)
+
+
+def _dimensions(letter: str, size: int) -> tuple[str, ...]:
+    return tuple(f"{letter}{index}" for index in range(size))
+
+
+def _one_hot(trace: LessonTrace) -> Matrix:
+    return Matrix(r"\text{one-hot}", "v", "one_hot", trace.one_hot, trace.tokens, trace.vocabulary.words)
+
+
+def _w_e(trace: LessonTrace) -> Matrix:
+    columns = _dimensions("x", trace.lesson.d_model)
+    return Matrix("W_E", "w", "weight", trace.w_e, trace.vocabulary.words, columns)
+
+
+def _x(trace: LessonTrace) -> Matrix:
+    return Matrix("X", "x", "embedding", trace.x, trace.tokens, _dimensions("x", trace.lesson.d_model))
+
+
+def _projection(trace: LessonTrace, step: str) -> Matrix:
+    size = trace.lesson.d_model
+    values = {"q": trace.w_q, "k": trace.w_k, "v": trace.w_v}[step]
+    return Matrix(f"W_{step.upper()}", "w", "weight", values, _dimensions("x", size), _dimensions(step, size))
+
+
+def _projected(trace: LessonTrace, step: str) -> Matrix:
+    values = {"q": trace.q, "k": trace.k, "v": trace.v}[step]
+    roles: dict[str, Role] = {"q": "query", "k": "key", "v": "value"}
+    return Matrix(step.upper(), step, roles[step], values, trace.tokens, _dimensions(step, trace.lesson.d_model))
+
+
+def _transposed(matrix: Matrix) -> Matrix:
+    return Matrix(
+        rf"{matrix.symbol}^{{\top}}", matrix.entry, matrix.role, matrix.values.T, matrix.columns, matrix.rows
+    )
+
+
+def _scores(trace: LessonTrace) -> Matrix:
+    return Matrix("S", "s", "scores", trace.attention.scores, trace.tokens, trace.tokens)
+
+
+def _weights(trace: LessonTrace) -> Matrix:
+    return Matrix("A", "a", "scores", trace.attention.weights, trace.tokens, trace.tokens)
+
+
+def _output(trace: LessonTrace) -> Matrix:
+    return Matrix("O", "o", "value", trace.output, trace.tokens, _dimensions("v", trace.lesson.d_model))
+
+
+def neighbouring_cell(shape: tuple[int, int], row: int, column: int, by: int) -> tuple[int, int]:
+    """The cell `by` steps on in reading order; after the last comes the first."""
+    rows, columns = shape
+    return divmod((row * columns + column + by) % (rows * columns), columns)

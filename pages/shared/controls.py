@@ -1,0 +1,51 @@
+"""The lesson's own controls: one bar over every page."""
+
+import streamlit as st
+
+from attn_core.lesson import LANGUAGES, SCALES, Lesson
+from attn_core.links import Linked
+from attn_core.tokens import MAX_CHARACTERS, SEGMENTATIONS, clean_text
+from pages.shared.link import change_language, current, tied
+from pages.shared.text import _, plain
+
+_LANGUAGE_NAMES = {"ja": "日本語", "en": "English"}
+
+
+def lesson_bar(*records: type[Linked]) -> None:
+    """Text, settings and language; under them, what of the link or the text could not be used."""
+    with st.container(horizontal=True, vertical_alignment="bottom", key="lesson_bar"):
+        st.text_input(_("Text of the lesson"), placeholder=current(Lesson).defaults().text, **tied(Lesson, "text"))
+        with st.popover(_("Lesson settings"), icon=":material/tune:"):
+            _settings()
+        language = tied(Lesson, "lang") | {"on_change": change_language, "args": ()}
+        st.segmented_control(
+            _("Language"),
+            LANGUAGES,
+            format_func=_LANGUAGE_NAMES.get,
+            required=True,
+            label_visibility="collapsed",
+            **language,
+        )
+    for record in (Lesson, *records):
+        for entry in current(record).ignored:
+            st.warning(
+                _("“{value}” is not possible for {name}. Allowed: {allowed}. The default is used.").format(
+                    value=plain(entry.value[:80]), name=f"`{entry.name}`", allowed=plain(entry.allowed)
+                )
+            )
+
+
+def _settings() -> None:
+    segmentation = {"words": _("Words"), "characters": _("Characters")}
+    scale = {"sqrt_d_k": "√d_k", "none": _("1 (no division)"), "d_k": "d_k"}
+    st.radio(
+        _("Cut the text into"), SEGMENTATIONS, format_func=segmentation.get, horizontal=True, **tied(Lesson, "segmentation")
+    )
+    st.slider(_("d_model: size of an embedding"), **_limits("d_model"), **tied(Lesson, "d_model"))
+    st.number_input(_("Seed of all weights"), **_limits("seed"), **tied(Lesson, "seed"))
+    st.radio(_("Divide the scores by"), SCALES, format_func=scale.get, horizontal=True, **tied(Lesson, "scale"))
+
+
+def _limits(name: str) -> dict[str, int]:
+    allowed = Lesson.allowed(name)
+    return {"min_value": allowed.low, "max_value": allowed.high}

@@ -1,0 +1,31 @@
+"""The trace of the session's lesson, and what of its text could not be used."""
+
+import dataclasses
+
+import streamlit as st
+
+from attn_core import Lesson, LessonTrace, run_lesson, tokenize
+from attn_core.tokens import MAX_CHARACTERS, MAX_TOKENS
+from pages.shared.link import current
+from pages.shared.text import _
+
+
+def current_trace() -> LessonTrace:
+    """The numbers of the session's lesson; a text without tokens gives way to the default text."""
+    lesson = current(Lesson)
+    if not tokenize(lesson.text, lesson.segmentation):
+        lesson = dataclasses.replace(lesson, text=lesson.defaults().text)
+    return run_lesson(lesson)
+
+
+def warn_about_text() -> None:
+    """Says so where the text is empty, too long, or has more tokens than can be worked by hand."""
+    lesson, trace = current(Lesson), current_trace()
+    if trace.lesson.text != lesson.text:
+        st.warning(_("The text holds no word. The default sentence is shown; type at least one word."))
+    if len(lesson.text) > MAX_CHARACTERS:
+        st.warning(_("The text has {n} characters; the first {limit} are used.", n=len(lesson.text), limit=MAX_CHARACTERS))
+    if trace.n_cut:
+        st.warning(
+            _("The text has {n} tokens; the first {limit} are used.", n=MAX_TOKENS + trace.n_cut, limit=MAX_TOKENS)
+        )

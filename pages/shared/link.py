@@ -1,0 +1,78 @@
+"""The link is the state: one place that reads the URL into records and writes records into the URL.
+
+A record (a `Linked` dataclass) lives in the session under its class's name. It is read from the
+URL when the session first needs it and after Back or Forward; afterwards only `change` replaces
+it. Widgets are tied to a field by `tied`: the field, the widget's key and the URL parameter are
+the same word.
+"""
+
+import dataclasses
+from typing import Any, TypeVar
+
+import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+
+from attn_core.lesson import LANGUAGES, Lesson
+from attn_core.links import Ignored, Linked
+
+Record = TypeVar("Record", bound=Linked)
+
+
+def current(record_type: type[Record]) -> Record:
+    """The session's record of this type."""
+    name = record_type.__name__
+    if name not in st.session_state or _went_through_history():
+        st.session_state[name] = record_type.from_query({"lang": _browser_language()} | st.query_params.to_dict())
+    record: Record = st.session_state[name]
+    return record
+
+
+def change(record_type: type[Linked], **values: Any) -> None:
+    """Replaces fields of the session's record; what is not allowed is refused and reported."""
+    record = current(record_type)
+    try:
+        st.session_state[record_type.__name__] = dataclasses.replace(record, ignored=(), **values)
+    except ValueError:
+        refused = tuple(Ignored(name, str(value), str(record.allowed(name))) for name, value in values.items())
+        st.session_state[record_type.__name__] = dataclasses.replace(record, ignored=refused)
+
+
+def tied(record_type: type[Linked], name: str) -> dict[str, Any]:
+    """Keyword arguments that tie a widget to a field: `st.slider(label, 1, 9, **tied(Lesson, "seed"))`."""
+    value = getattr(current(record_type), name)
+    if st.session_state.get(name) != value:
+        st.session_state[name] = value
+    return {"key": name, "on_change": _take, "args": (record_type, name)}
+
+
+def write_link(*record_types: type[Linked]) -> None:
+    """Brings the browser's address in line with the records."""
+    query = link_query(*record_types)
+    if st.query_params.to_dict() != query:
+        st.query_params.from_dict(query)
+
+
+def link_query(*record_types: type[Linked]) -> dict[str, str]:
+    """The URL parameters of the session's records."""
+    return {name: text for record_type in record_types for name, text in current(record_type).to_query().items()}
+
+
+def _take(record_type: type[Linked], name: str) -> None:
+    change(record_type, **{name: st.session_state[name]})
+
+
+def _went_through_history() -> bool:
+    context = get_script_run_ctx()
+    return context is not None and context.is_history_navigation
+
+
+def _browser_language() -> str:
+    """Japanese for a browser set to Japanese, else English."""
+    return LANGUAGES[0] if (st.context.locale or "").lower().startswith("ja") else LANGUAGES[1]
+
+
+def change_language() -> None:
+    """Takes the language widget's value; a default text follows the language."""
+    lesson = current(Lesson)
+    lang = st.session_state["lang"]
+    change(Lesson, lang=lang, text=None if lesson.text == lesson.defaults().text else lesson.text)

@@ -1,0 +1,83 @@
+"""Choosing one cell: by a click on the picture, by two lists, or by the arrow keys."""
+
+from typing import Any
+
+import plotly.graph_objects as go
+import streamlit as st
+
+from attn_core import Lesson, LessonTrace
+from attn_core.links import Linked
+from attn_core.stages import Matrix, neighbouring_cell
+from pages.shared.link import change, tied
+from pages.shared.text import _
+
+_CONFIG = {"displaylogo": False, "displayModeBar": False, "doubleClick": False, "scrollZoom": False}
+
+
+def cell_chart(figure: go.Figure, key: str, alt: str, *, fields: tuple[str, str] = ("query", "key")) -> None:
+    """A picture whose click targets choose a cell of the lesson."""
+    st.plotly_chart(
+        figure,
+        key=key,
+        alt=alt,
+        config=_CONFIG,
+        on_select=lambda: _take_click(key, fields),
+        selection_mode="points",
+    )
+
+
+def chart(figure: go.Figure, key: str, alt: str) -> None:
+    """A picture to look at."""
+    st.plotly_chart(figure, key=key, alt=alt, config=_CONFIG)
+
+
+def cell_lists(trace: LessonTrace, matrix: Matrix, *, fields: tuple[str, str] = ("query", "key")) -> None:
+    """The same choice by lists, with buttons (and ←/→) to the neighbouring cell."""
+    row, column = (getattr(trace.lesson, field) for field in fields)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        _list(fields[0], matrix.rows)
+        _list(fields[1], matrix.columns)
+        for icon, by, shortcut in (("chevron_left", -1, "Left"), ("chevron_right", 1, "Right")):
+            target = neighbouring_cell((len(matrix.rows), len(matrix.columns)), row, column, by)
+            st.button(
+                "",
+                icon=f":material/{icon}:",
+                shortcut=shortcut,
+                key=f"step_{shortcut.lower()}",
+                help=_("Next cell") if by > 0 else _("Previous cell"),
+                on_click=change,
+                args=(Lesson,),
+                kwargs=dict(zip(fields, target, strict=True)),
+            )
+
+
+def _list(field: str, names: tuple[str, ...]) -> None:
+    labels = {"query": "query", "key": "key", "column": _("column")}
+    st.selectbox(
+        labels[field],
+        range(len(names)),
+        format_func=lambda index: f"{index}: {names[index]}",
+        **tied(Lesson, field),
+    )
+
+
+def _take_click(key: str, fields: tuple[str, str]) -> None:
+    points: list[dict[str, Any]] = st.session_state[key].selection.points
+    if points:
+        change(Lesson, **dict(zip(fields, points[0]["customdata"], strict=True)))
+
+
+def step_buttons(record_type: type[Linked], field: str, value: int, last: int) -> None:
+    """Back and forward through a page's stages, by buttons and ←/→."""
+    with st.container(horizontal=True, gap="small"):
+        for icon, target, shortcut in (("chevron_left", value - 1, "Left"), ("chevron_right", value + 1, "Right")):
+            st.button(
+                _("Back") if shortcut == "Left" else _("Forward"),
+                icon=f":material/{icon}:",
+                shortcut=shortcut,
+                key=f"step_{shortcut.lower()}",
+                disabled=not 0 <= target <= last,
+                on_click=change,
+                args=(record_type,),
+                kwargs={field: target},
+            )

@@ -1,0 +1,21 @@
+"""What a single page lets a reader change, beyond the lesson itself; part of the page's link."""
+
+from dataclasses import dataclass
+
+from attn_core.links import Linked, OneOf, Whole, linked
+
+VIEWS = ("scores", "scaled", "cosine")
+
+
+@dataclass(frozen=True)
+class OverviewSettings(Linked):
+    """How far the overview's strip is lit."""
+
+    stage: int = linked(7, Whole(0, 7))
+
+
+@dataclass(frozen=True)
+class SimilaritySettings(Linked):
+    """Which figure of a pair the similarity page shows."""
+
+    view: str = linked("scores", OneOf(VIEWS))

@@ -1,0 +1,143 @@
+"""Navigation, and the hand-over that lets every page open as a server's first request."""
+
+import contextlib
+import gc
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import streamlit as st
+
+from attn_core import Lesson, run_lesson
+from attn_core.figures.falk import falk
+from attn_core.links import Linked
+# SCALING_IMPORT
+from attn_core.softmax import SoftmaxSettings
+from attn_core.stages import stage
+from pages.shared.link import current, link_query, write_link
+from pages.shared.settings import OverviewSettings, SimilaritySettings
+from pages.shared.text import _
+
+
+@dataclass(frozen=True)
+class PageEntry:
+    """One page: its script's name (also its URL), its section, its icon, and its own part of the link."""
+
+    name: str
+    section: str
+    icon: str
+    settings: tuple[type[Linked], ...] = ()
+
+    @property
+    def script(self) -> str:
+        return f"pages/{self.name}.py"
+
+
+# A new page is one line here and one title below, one script, two text files.
+PAGES = (
+    PageEntry("overview", "", "home", (OverviewSettings,)),
+    PageEntry("one_hot", "steps", "scatter_plot"),
+    PageEntry("similarity", "steps", "grid_on", (SimilaritySettings,)),
+    PageEntry("softmax", "steps", "equalizer", (SoftmaxSettings,)),
+    PageEntry("scaling", "experiments", "science"),
+)
+
+
+def title(name: str) -> str:
+    """A page's title in the session's language."""
+    return {
+        "overview": _("Overview"),
+        "one_hot": _("One-hot and embedding"),
+        "similarity": _("Similarity matrix"),
+        "softmax": _("Softmax weights"),
+        "scaling": _("Why divide by √d_k"),
+    }[name]
+
+
+def navigation() -> PageEntry:
+    """Builds the navigation in the session's language and writes the link; says which page is open."""
+    st.set_page_config(page_title="Attention Explorer", page_icon="pages/icon.png", layout="wide")
+    sections = {"": "", "steps": _("Step by step"), "experiments": _("Experiments")}
+    pages: dict[str, list[st.Page]] = {}
+    for entry in PAGES:
+        page = st.Page(
+            entry.script, title=title(entry.name), icon=f":material/{entry.icon}:", default=entry is PAGES[0]
+        )
+        pages.setdefault(sections[entry.section], []).append(page)
+    st.session_state["_page"] = st.navigation(pages, position="top")
+    opened = next(e for e in PAGES if e.name == (st.session_state["_page"].url_path or PAGES[0].name))
+    write_link(Lesson, *opened.settings)
+    _set_document_language(current(Lesson).lang)
+    return opened
+
+
+def run_page() -> None:
+    """Runs the open page inside the shell."""
+    with _inside_shell():
+        st.session_state["_page"].run()
+
+
+def require_shell() -> None:
+    """The first statement of every page script.
+
+    As the first request to a fresh server, a page's address runs its script bare. Building the
+    navigation and running again puts the page into the app.
+    """
+    if not st.session_state.get("_inside_shell"):
+        navigation()
+        st.rerun()
+
+
+def go_to(entry: PageEntry) -> None:
+    """Opens another page with the same lesson."""
+    st.switch_page(entry.script, query_params=link_query(Lesson, *entry.settings))
+
+
+def page_turner(opened: PageEntry) -> None:
+    """Previous and next page, as buttons and as the keys that presenter remotes send."""
+    place = PAGES.index(opened)
+    with st.container(horizontal=True, horizontal_alignment="distribute"):
+        if place > 0:
+            before = PAGES[place - 1]
+            if st.button(title(before.name), icon=":material/arrow_back:", shortcut="PageUp", key="previous_page"):
+                go_to(before)
+        if place < len(PAGES) - 1:
+            after = PAGES[place + 1]
+            if st.button(
+                title(after.name),
+                icon=":material/arrow_forward:",
+                icon_position="right",
+                shortcut="PageDown",
+                key="next_page",
+            ):
+                go_to(after)
+
+
+@contextlib.contextmanager
+def _inside_shell() -> Iterator[None]:
+    st.session_state["_inside_shell"] = True
+    try:
+        yield
+    finally:
+        st.session_state["_inside_shell"] = False
+
+
+@st.cache_resource(show_spinner=False)
+def freeze_heavy_imports() -> None:
+    """Takes torch and Plotly out of the collector's sight: Streamlit collects garbage after every run."""
+    falk(stage(run_lesson(Lesson()), "scores"), 0, 0)  # loads what Plotly loads late
+    gc.collect()
+    gc.freeze()
+
+
+_document_language = st.components.v2.component(
+    "document_language",
+    js="""
+    export default function ({ data }) {
+      document.documentElement.lang = data
+    }
+    """,
+)
+
+
+def _set_document_language(lang: str) -> None:
+    _document_language(data=lang, key="document_language")

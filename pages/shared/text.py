@@ -1,0 +1,56 @@
+"""Words on the screen: labels by gettext (English is the key), lecture prose from Markdown files."""
+
+import functools
+import gettext
+import io
+import pathlib
+import re
+
+import streamlit as st
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po
+
+from attn_core.lesson import Lesson
+from pages.shared.link import current
+
+_PAGES = pathlib.Path(__file__).parents[1]
+
+
+def _(message: str, **values: object) -> str:
+    """The label in the session's language, with its {placeholders} filled in."""
+    text = _catalogue(current(Lesson).lang).gettext(message)
+    return text.format(**values) if values else text
+
+
+@functools.cache
+def _catalogue(lang: str) -> gettext.NullTranslations:
+    path = _PAGES / "locales" / lang / "LC_MESSAGES" / "messages.po"
+    if not path.exists():  # English is the key itself
+        return gettext.NullTranslations()
+    compiled = io.BytesIO()
+    with path.open("rb") as source:
+        write_mo(compiled, read_po(source))
+    compiled.seek(0)
+    return gettext.GNUTranslations(compiled)
+
+
+def prose(page: str, section: str) -> str:
+    """One named section of a page's lecture text in the session's language."""
+    return _sections(current(Lesson).lang, page)[section]
+
+
+@functools.cache
+def _sections(lang: str, page: str) -> dict[str, str]:
+    text = (_PAGES / "text" / lang / f"{page}.md").read_text(encoding="utf-8")
+    parts = re.split(r"^## (\w+)$", text, flags=re.MULTILINE)[1:]
+    return {name: body.strip() for name, body in zip(parts[::2], parts[1::2], strict=True)}
+
+
+def plain(text: str) -> str:
+    """A user's text inside Markdown, shown as typed."""
+    return re.sub(r"([\\`*_{}\[\]()<>#+\-.!|~$:&^=@/])", r"\\\1", text)
+
+
+def show_markdown_error(message: str) -> None:
+    """A message for the reader that something they gave was not used."""
+    st.warning(message, icon=":material/info:")

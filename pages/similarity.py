@@ -1,0 +1,48 @@
+"""Similarity: all inner products of queries with keys from one matrix product."""
+
+import streamlit as st
+
+from attn_core import attend
+from attn_core.explain import explain, explain_cosine, explain_scaled
+from attn_core.figures.falk import falk
+from attn_core.formulas import SIMILARITY
+from attn_core.stages import similarity_view
+from pages.shared.lecture import closing, lines, opening, terms_table, worked
+from pages.shared.lesson import current_trace
+from pages.shared.link import current, tied
+from pages.shared.picker import cell_chart, cell_lists
+from pages.shared.settings import VIEWS, SimilaritySettings
+from pages.shared.shell import require_shell
+from pages.shared.text import _, plain, prose
+
+require_shell()
+trace = current_trace()
+row, column = trace.lesson.query, trace.lesson.key
+product = similarity_view(trace, current(SimilaritySettings).view)
+explanation = explain(trace, "scores", row, column)
+
+opening("similarity", SIMILARITY)
+picture, numbers = st.columns([3, 2], gap="large")
+with picture:
+    names = {"scores": _("Scores Q Kᵀ"), "scaled": _("Scaled"), "cosine": _("Cosine")}
+    st.segmented_control(
+        _("Show"), VIEWS, format_func=names.get, required=True, label_visibility="collapsed", **tied(SimilaritySettings, "view")
+    )
+    alt = _(
+        "Matrix product Q Kᵀ: query {query} and key {key} meet in {value:.4f}.",
+        query=trace.tokens[row],
+        key=trace.tokens[column],
+        value=explanation.total,
+    )
+    cell_chart(falk(product, row, column), "similarity_product", alt)
+with numbers:
+    cell_lists(trace, product.result)
+    query, key = plain(trace.tokens[row]), plain(trace.tokens[column])
+    st.markdown(_("How similar are the query of **{query}** and the key of **{key}**?", query=query, key=key))
+    worked(explanation)
+    st.markdown(_("Then the division by √d_k:"))
+    lines(explain_scaled(trace, row, column))
+    st.markdown(_("For comparison, the cosine looks at the angle alone:"))
+    lines(explain_cosine(trace, row, column))
+terms_table(explanation)
+closing("similarity", attend)
