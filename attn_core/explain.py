@@ -9,10 +9,12 @@ from dataclasses import dataclass
 
 import torch
 
+from attn_core.geometry import cosines
 from attn_core.lesson import LessonTrace
 from attn_core.numbers import MAX_DECIMALS, decimals_for, is_exact, written
 from attn_core.palette import NEUTRAL, ROLE_COLORS
-from attn_core.stages import Matrix, Stage, Step, cosines, stage
+from attn_core.softmax import SoftmaxTrace
+from attn_core.stages import Matrix, Stage, Step, stage
 
 
 @dataclass(frozen=True)
@@ -92,12 +94,12 @@ class _FactorStyle:
     """Writes the factors of one matrix in its colour, at its decimals."""
 
     def __init__(self, matrix: Matrix) -> None:
-        self.color = ROLE_COLORS[matrix.role]
+        self.role = matrix.role
         self.decimals = decimals_for(matrix.values)
         self.exact = is_exact(matrix.values, self.decimals)
 
     def __call__(self, value: float) -> str:
-        return rf"\textcolor{{{self.color}}}{{{_signed(value, self.decimals)}}}"
+        return _colored(_signed(value, self.decimals), self.role)
 
 
 def explain_scaled(trace: LessonTrace, row: int, column: int) -> tuple[str, ...]:
@@ -122,8 +124,29 @@ def explain_cosine(trace: LessonTrace, row: int, column: int) -> tuple[str, ...]
     return (rf"\cos = {fraction} \approx {numbers} \approx \boldsymbol{{{_number(cosine, 4)}}}",)
 
 
+def explain_weight(steps: SoftmaxTrace, row: int, column: int) -> tuple[str, ...]:
+    """One attention weight: its exponential over the sum of its row's, as LaTeX lines."""
+    shifted, exponentials = steps.shifted[row].tolist(), steps.exponentials[row].tolist()
+    powers = [rf"e^{{{_number(value, MAX_DECIMALS)}}}" for value in shifted]
+    sums = [_number(value, MAX_DECIMALS) for value in exponentials]
+    name = rf"a_{{{row},{column}}}"
+    total, weight = float(steps.totals[row, 0]), float(steps.weights[row, column])
+    return (
+        rf"{name} = e^{{z_{{{row},{column}}}}} \,/\, \textstyle\sum_l e^{{z_{{{row},l}}}}",
+        rf"\textstyle\sum_l e^{{z_{{{row},l}}}} \approx {' + '.join(powers)}",
+        rf"\approx {' + '.join(sums)} \approx {_number(total, MAX_DECIMALS)}",
+        rf"{name} \approx {sums[column]} \,/\, {_number(total, MAX_DECIMALS)} \approx {_bold(weight)}",
+    )
+
+
+def _bold(value: float) -> str:
+    return rf"\boldsymbol{{{_number(value, MAX_DECIMALS)}}}"
+
+
 def _colored(latex: str, role: str) -> str:
-    return rf"\textcolor{{{ROLE_COLORS[role]}}}{{{latex}}}"
+    """In the colour of its role; what has none keeps the text's colour."""
+    color = ROLE_COLORS[role]
+    return latex if color == NEUTRAL else rf"\textcolor{{{color}}}{{{latex}}}"
 
 
 def _plain(value: float) -> str:
@@ -132,7 +155,7 @@ def _plain(value: float) -> str:
 
 
 def _number(value: float, decimals: int) -> str:
-    return written(value, decimals).replace("−", "-")
+    return written(value, decimals).replace("−", "-").replace("∞", r"\infty").replace("NaN", r"\text{NaN}")
 
 
 def _signed(value: float, decimals: int) -> str:
@@ -143,5 +166,4 @@ def _signed(value: float, decimals: int) -> str:
 def _greyed(latex: str, grey: bool) -> str:
     if not grey:
         return latex
-    plain = latex.replace(rf"\textcolor{{{NEUTRAL}}}", "")
-    return rf"\textcolor{{#B0B0B0}}{{{plain}}}"
+    return rf"\textcolor{{{NEUTRAL}}}{{{latex}}}"

@@ -12,11 +12,15 @@ Q, K, V, X, S, A = (
     for color, letter in ((QUERY, "Q"), (KEY, "K"), (VALUE, "V"), (EMBEDDING, "X"), (SCORES, "S"), (SCORES, "A"))
 )
 
-ATTENTION = rf"\mathrm{{Attention}}({Q}, {K}, {V}) = \mathrm{{softmax}}\!\left(\dfrac{{{Q}\,{K}^{{\top}}}}{{\sqrt{{d_k}}}}\right){V}"
+ATTENTION = (
+    rf"\mathrm{{Attention}}({Q}, {K}, {V}) = "
+    rf"\mathrm{{softmax}}\!\left(\dfrac{{{Q}\,{K}^{{\top}}}}{{\sqrt{{d_k}}}}\right){V}"
+)
 EMBEDDING_LAYER = rf"{X} = \text{{one-hot}} \cdot W_E"
 SIMILARITY = rf"{S} = {Q}\,{K}^{{\top}} \qquad s_{{i,j}} = \sum_m {_in(QUERY, 'q_{i,m}')}\,{_in(KEY, 'k_{j,m}')}"
 SOFTMAX = r"a_{i,j} = \dfrac{e^{z_{i,j}}}{\sum_{l} e^{z_{i,l}}} \qquad z = \dfrac{s}{\sqrt{d_k}}"
+_PRODUCT = rf"{_in(QUERY, 'q')}\cdot{_in(KEY, 'k')}"
 VARIANCE = (
-    rf"\mathrm{{Var}}\!\left({_in(QUERY, 'q')}\cdot{_in(KEY, 'k')}\right) = d_k"
-    rf"\quad\Rightarrow\quad \mathrm{{Var}}\!\left(\dfrac{{{_in(QUERY, 'q')}\cdot{_in(KEY, 'k')}}}{{\sqrt{{d_k}}}}\right) = 1"
+    rf"\mathrm{{Var}}\!\left({_PRODUCT}\right) = d_k"
+    rf"\quad\Rightarrow\quad \mathrm{{Var}}\!\left(\dfrac{{{_PRODUCT}}}{{\sqrt{{d_k}}}}\right) = 1"
 )

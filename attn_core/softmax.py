@@ -1,5 +1,6 @@
 """Softmax step by step: what torch.softmax does in one call."""
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -37,6 +38,11 @@ class SoftmaxTrace:
     totals: Float[Tensor, "query 1"]
     weights: Float[Tensor, "query key"]
     entropy: Float[Tensor, " query"]
+
+    @property
+    def largest_entropy(self) -> float:
+        """ln n: the entropy of equal weights on n keys."""
+        return math.log(self.weights.shape[-1])
 
 
 def softmax_steps(scores: Float[Tensor, "query key"], settings: SoftmaxSettings) -> SoftmaxTrace:

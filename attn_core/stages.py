@@ -4,11 +4,12 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Literal
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attn_core.geometry import cosines, distances
 from attn_core.lesson import LessonTrace
+from attn_core.softmax import SoftmaxTrace
 
 Role = Literal["one_hot", "embedding", "query", "key", "value", "weight", "scores"]
 Step = Literal["x", "q", "k", "v", "scores", "output"]
@@ -28,6 +29,11 @@ class Matrix:
     values: Float[Tensor, "row column"]
     rows: tuple[str, ...]
     columns: tuple[str, ...]
+
+    @property
+    def unit_range(self) -> bool:
+        """Whether every entry lies in 0 … 1, and the colours do too."""
+        return self.role == "one_hot" or self.symbol == "A"
 
     @property
     def shape(self) -> str:
@@ -72,10 +78,17 @@ def similarity_view(trace: LessonTrace, view: Literal["scores", "scaled", "cosin
     return dataclasses.replace(product, result=dataclasses.replace(product.result, symbol=symbol, values=values))
 
 
-def cosines(left: Float[Tensor, "row size"], right: Float[Tensor, "column size"]) -> Float[Tensor, "row column"]:
-    """The inner product of each pair over the product of their lengths; 0 where one has no length."""
-    lengths = left.norm(dim=-1)[:, None] * right.norm(dim=-1)[None, :]
-    return torch.where(lengths > 0, left @ right.T / lengths.clamp(min=1e-300), 0.0)
+def thread(trace: LessonTrace) -> tuple[Matrix, ...]:
+    """Every matrix of the lesson in order: one-hot, X, Q, K, V, S, S/√d_k, A, O."""
+    return (
+        _one_hot(trace),
+        _x(trace),
+        *(_projected(trace, step) for step in ("q", "k", "v")),
+        _scores(trace),
+        similarity_view(trace, "scaled").result,
+        _weights(trace),
+        _output(trace),
+    )
 
 
 def _dimensions(letter: str, size: int) -> tuple[str, ...]:
@@ -108,9 +121,7 @@ def _projected(trace: LessonTrace, step: str) -> Matrix:
 
 
 def _transposed(matrix: Matrix) -> Matrix:
-    return Matrix(
-        rf"{matrix.symbol}^{{\top}}", matrix.entry, matrix.role, matrix.values.T, matrix.columns, matrix.rows
-    )
+    return Matrix(rf"{matrix.symbol}^{{\top}}", matrix.entry, matrix.role, matrix.values.T, matrix.columns, matrix.rows)
 
 
 def _scores(trace: LessonTrace) -> Matrix:
@@ -129,3 +140,20 @@ def neighbouring_cell(shape: tuple[int, int], row: int, column: int, by: int) ->
     """The cell `by` steps on in reading order; after the last comes the first."""
     rows, columns = shape
     return divmod((row * columns + column + by) % (rows * columns), columns)
+
+
+def pairwise(
+    values: Float[Tensor, "token size"], tokens: tuple[str, ...], measure: Literal["distance", "cosine"], symbol: str
+) -> Matrix:
+    """How far apart, or how alike in direction, each pair of tokens is."""
+    matrix = distances(values) if measure == "distance" else cosines(values, values)
+    return Matrix(symbol, "d", "embedding" if measure == "distance" else "scores", matrix, tokens, tokens)
+
+
+def softmax_matrices(trace: LessonTrace, steps: SoftmaxTrace) -> tuple[Matrix, Matrix, Matrix]:
+    """What goes into the exponential, the exponentials, and the weights, each query × key."""
+
+    def matrix(symbol: str, values: Tensor) -> Matrix:
+        return Matrix(symbol, symbol, "scores", values, trace.tokens, trace.tokens)
+
+    return matrix("z", steps.shifted), matrix("e^z", steps.exponentials), matrix("A", steps.weights)

@@ -1,4 +1,82 @@
+"""One-hot and embedding: a product with a one-hot vector selects one row of W_E."""
+
+import pandas as pd
 import streamlit as st
+
+from attn_core import Vocabulary, one_hot, run_lesson
+from attn_core.explain import explain
+from attn_core.figures.falk import falk
+from attn_core.figures.grid import grid
+from attn_core.figures.plane import plane
+from attn_core.formulas import EMBEDDING_LAYER
+from attn_core.geometry import principal_plane
+from attn_core.stages import pairwise, stage
+from pages.shared.lecture import closing, opening, worked
+from pages.shared.lesson import current_trace
+from pages.shared.picker import cell_chart, cell_lists, chart
 from pages.shared.shell import require_shell
+from pages.shared.text import _, plain, prose
+
 require_shell()
-st.write("one_hot")
+trace = current_trace()
+row, column = trace.lesson.query, trace.lesson.column
+product = stage(trace, "x")
+explanation = explain(trace, "x", row, column)
+token, n_words, d_model = trace.tokens[row], len(trace.vocabulary), trace.lesson.d_model
+
+opening("one_hot", EMBEDDING_LAYER)
+picture, numbers = st.columns([3, 2], gap="large")
+with picture:
+    alt = _("One-hot times W_E: row {id} of W_E becomes the embedding of {token}.", id=trace.ids[row], token=token)
+    cell_chart(falk(product, row, column), "one_hot_product", alt, fields=("query", "column"))
+with numbers:
+    cell_lists(trace, product.result, fields=("query", "column"), labels=(_("token"), _("column")))
+    st.markdown(
+        _("**{token}** has ID {id}: only the term at place {id} is left.", token=plain(token), id=trace.ids[row])
+    )
+    worked(explanation)
+    st.markdown(
+        _(
+            "K = {n_words} words, M = {d_model} numbers each: {total} parameters.",
+            n_words=n_words,
+            d_model=d_model,
+            total=trace.w_e.numel(),
+        )
+    )
+    st.dataframe(pd.DataFrame({_("token"): trace.tokens, "ID": trace.ids}), hide_index=True, height=180)
+    word = st.text_input(_("Look up a word"), placeholder=_("any word"), key="lookup")
+    if word:
+        found = trace.vocabulary.encode((word,))[0]
+        known = _("**{word}** has ID {id}.", word=plain(word), id=found)
+        unknown = _(
+            "**{word}** is not in the vocabulary: it gets ID 0, the word for everything unknown.", word=plain(word)
+        )
+        st.markdown(known if found else unknown)
+
+st.subheader(_("What the embedding adds: distances that differ"), anchor=False)
+st.markdown(prose("one_hot", "distances"))
+for name, (values, letter) in {"one_hot": (trace.one_hot, "one-hot"), "embedding": (trace.x, "X")}.items():
+    for measure, place in zip(("distance", "cosine"), st.columns(2), strict=True):
+        between = pairwise(values, trace.tokens, measure, letter)
+        with place:
+            titles = {
+                "distance": _("Distances between {what}", what=letter),
+                "cosine": _("Cosines between {what}", what=letter),
+            }
+            st.markdown(f"**{titles[measure]}**")
+            chart(grid(between), f"{name}_{measure}", titles[measure])
+
+picture, reading = st.columns([3, 2], gap="large")
+points, shares = principal_plane(trace.w_e)
+with picture:
+    axes = tuple(
+        _("principal axis {n}: {share:.0%} of the variance", n=i + 1, share=float(share))
+        for i, share in enumerate(shares)
+    )
+    alt = _("Map of all {n} words by their embeddings; the text's words are coloured", n=n_words)
+    chart(
+        plane(trace.vocabulary.words, points, in_text=trace.ids, chosen=trace.ids[row], axes=axes), "one_hot_map", alt
+    )
+with reading:
+    st.markdown(prose("one_hot", "map"))
+closing("one_hot", Vocabulary, one_hot, run_lesson)

@@ -13,7 +13,7 @@ from pages.shared.link import current, tied
 from pages.shared.picker import cell_chart, cell_lists
 from pages.shared.settings import VIEWS, SimilaritySettings
 from pages.shared.shell import require_shell
-from pages.shared.text import _, plain, prose
+from pages.shared.text import _, plain
 
 require_shell()
 trace = current_trace()
@@ -26,7 +26,12 @@ picture, numbers = st.columns([3, 2], gap="large")
 with picture:
     names = {"scores": _("Scores Q Kᵀ"), "scaled": _("Scaled"), "cosine": _("Cosine")}
     st.segmented_control(
-        _("Show"), VIEWS, format_func=names.get, required=True, label_visibility="collapsed", **tied(SimilaritySettings, "view")
+        _("Show"),
+        VIEWS,
+        format_func=names.get,
+        required=True,
+        label_visibility="collapsed",
+        **tied(SimilaritySettings, "view"),
     )
     alt = _(
         "Matrix product Q Kᵀ: query {query} and key {key} meet in {value:.4f}.",

@@ -1,4 +1,78 @@
+"""Softmax: a row of scaled scores becomes attention weights that sum to 1."""
+
+import pandas as pd
 import streamlit as st
+
+from attn_core.explain import explain_weight
+from attn_core.figures.bars import weight_bars
+from attn_core.figures.grid import grid
+from attn_core.formulas import SOFTMAX
+from attn_core.softmax import SoftmaxSettings, softmax_steps
+from attn_core.stages import softmax_matrices
+from pages.shared.controls import limits
+from pages.shared.lecture import closing, lines, opening
+from pages.shared.lesson import current_trace
+from pages.shared.link import current, tied
+from pages.shared.picker import cell_chart, cell_lists, chart
 from pages.shared.shell import require_shell
+from pages.shared.text import _, plain, prose
+
 require_shell()
-st.write("softmax")
+trace = current_trace()
+settings = current(SoftmaxSettings)
+row, column = trace.lesson.query, trace.lesson.key
+steps = softmax_steps(trace.attention.masked, settings)
+logits, exponentials, weights = softmax_matrices(trace, steps)
+query, key = trace.tokens[row], trace.tokens[column]
+
+opening("softmax", SOFTMAX)
+places = st.columns(3)
+with places[0]:
+    st.markdown(_("**1.** Scaled scores"))
+    cell_chart(grid(logits, row, column), "softmax_logits", _("Scaled scores, row of {query} outlined", query=query))
+with places[1]:
+    st.markdown(_("**2.** e to the power of each, and the row's sum Σ"))
+    alt = _(
+        "Exponentials with their row sums; the row of {query} sums to {total:.4f}",
+        query=query,
+        total=float(steps.totals[row]),
+    )
+    cell_chart(grid(exponentials, row, column, totals=steps.totals), "softmax_exponentials", alt)
+with places[2]:
+    st.markdown(_("**3.** Each divided by its row's sum: the weights"))
+    alt = _(
+        "Attention weights; {query} gives {key} the weight {weight:.4f}",
+        query=query,
+        key=key,
+        weight=float(steps.weights[row, column]),
+    )
+    cell_chart(grid(weights, row, column), "softmax_weights", alt)
+
+picture, numbers = st.columns(2, gap="large")
+with picture:
+    cell_lists(trace, weights)
+    st.markdown(_("What **{query}** attends to; the grey marks show the lesson's own weights.", query=plain(query)))
+    alt = _("Bars of the attention weights of {query}; they sum to 1", query=query)
+    chart(weight_bars(trace.tokens, steps.weights[row], column, trace.attention.weights[row]), "softmax_bars", alt)
+    st.slider(
+        _("Temperature: divides every score"),
+        step=0.1,
+        **limits(SoftmaxSettings, "temperature"),
+        **tied(SoftmaxSettings, "temperature"),
+    )
+with numbers:
+    st.markdown(_("The weight of **{key}** for **{query}**:", key=plain(key), query=plain(query)))
+    lines(explain_weight(steps, row, column))
+    st.caption(_("Rounded to {n} decimals; computed with all digits.", n=4))
+    summary = {
+        "query": trace.tokens,
+        _("sum of weights"): steps.weights.sum(-1),
+        _("entropy (at most {most:.4f})", most=steps.largest_entropy): steps.entropy,
+    }
+    st.dataframe(pd.DataFrame(summary), hide_index=True)
+
+st.subheader(_("Why the maximum is subtracted first"), anchor=False)
+st.markdown(prose("softmax", "maximum"))
+st.slider(_("Added to every score"), step=10, **limits(SoftmaxSettings, "offset"), **tied(SoftmaxSettings, "offset"))
+st.toggle(_("Subtract each row's maximum"), **tied(SoftmaxSettings, "subtract_maximum"))
+closing("softmax", softmax_steps)

@@ -2,17 +2,20 @@
 
 import html
 from collections.abc import Sequence
+from itertools import pairwise
 
-import numpy as np
 import plotly.graph_objects as go
 import regex
+import torch
 from torch import Tensor
 
 from attn_core.numbers import decimals_for, written
 from attn_core.palette import NEUTRAL, ROLE_COLORS
+from attn_core.stages import Matrix
 
 NUMBERS_UP_TO = 12
 _LABEL_LENGTH = 9
+_TEXT_SIZE = 15
 _WHITE = "#FFFFFF"
 
 
@@ -46,6 +49,7 @@ def cells(
     x_edges: Sequence[float],
     y_edges: Sequence[float],
     numbers: bool = True,
+    opacity: float = 1.0,
     hover: list[list[str]] | None = None,
     unit_range: bool = False,
 ) -> go.Heatmap:
@@ -53,7 +57,8 @@ def cells(
 
     Edges are in figure units; a missing number (NaN) stays empty.
     """
-    largest = float(np.nan_to_num(np.abs(values.numpy())).max()) or 1.0
+    finite = values[torch.isfinite(values)]
+    largest = (float(finite.abs().max()) if finite.numel() else 0.0) or 1.0
     return go.Heatmap(
         z=values.tolist(),
         x=list(x_edges),
@@ -66,9 +71,24 @@ def cells(
         texttemplate="%{text}" if numbers else None,
         hovertext=hover,
         hoverinfo="text" if hover else "skip",
+        opacity=opacity,
         xgap=2 if numbers else 1,
         ygap=2 if numbers else 1,
     )
+
+
+def centres(edges: Sequence[float]) -> list[float]:
+    """The middle of each cell."""
+    return [(a + b) / 2 for a, b in pairwise(edges)]
+
+
+def hover_texts(matrix: Matrix) -> list[list[str]]:
+    """Row, column and number of every cell."""
+    numbers = texts(matrix.values)
+    return [
+        [f"{label(row)} · {label(column)}: {numbers[i][j]}" for j, column in enumerate(matrix.columns)]
+        for i, row in enumerate(matrix.rows)
+    ]
 
 
 def outline(x0: float, x1: float, y0: float, y1: float, color: str, width: int = 3) -> go.layout.Shape:
@@ -83,11 +103,11 @@ def click_targets(x_edges: Sequence[float], y_edges: Sequence[float], hover: lis
 
     Plotly reports no click on a heatmap's cell; a point's customdata says which cell was meant.
     """
-    columns, rows = len(x_edges) - 1, len(y_edges) - 1
-    places = [(row, column) for row in range(rows) for column in range(columns)]
+    xs, ys = centres(x_edges), centres(y_edges)
+    places = [(row, column) for row in range(len(ys)) for column in range(len(xs))]
     return go.Scatter(
-        x=[(x_edges[column] + x_edges[column + 1]) / 2 for _, column in places],
-        y=[(y_edges[row] + y_edges[row + 1]) / 2 for row, _ in places],
+        x=[xs[column] for _, column in places],
+        y=[ys[row] for row, _ in places],
         customdata=[[row, column] for row, column in places],
         mode="markers",
         marker={"symbol": "square", "size": 30, "opacity": 0},
@@ -101,9 +121,10 @@ def click_targets(x_edges: Sequence[float], y_edges: Sequence[float], hover: lis
 
 def still_layout(*, height: int, x_range: tuple[float, float], y_range: tuple[float, float]) -> go.Layout:
     """A layout that neither zooms nor drags, with bare axes over the given ranges (rows run downwards)."""
-    bare = {"showgrid": False, "zeroline": False, "fixedrange": True, "ticks": ""}
+    bare = {"tickfont": {"size": _TEXT_SIZE}, "showgrid": False, "zeroline": False, "fixedrange": True, "ticks": ""}
     return go.Layout(
         height=height,
+        font={"size": _TEXT_SIZE},  # also the largest size of numbers in cells; they shrink to fit
         margin={"l": 0, "r": 0, "t": 4, "b": 4},
         xaxis={**bare, "range": list(x_range), "side": "top"},
         yaxis={**bare, "range": [y_range[1], y_range[0]]},

@@ -8,19 +8,31 @@ from dataclasses import dataclass
 
 import plotly.graph_objects as go
 
-from attn_core.figures.cells import NUMBERS_UP_TO, cells, click_targets, label, outline, still_layout, texts
+from attn_core.figures.cells import (
+    NUMBERS_UP_TO,
+    cells,
+    centres,
+    click_targets,
+    hover_texts,
+    label,
+    outline,
+    still_layout,
+    texts,
+)
+from attn_core.figures.symbols import html_symbol
 from attn_core.palette import ROLE_COLORS
 from attn_core.stages import Matrix, Stage
 
 _GAP = 0.35
+_PADDING = 1.2
 _CELL_HEIGHT = 42
-_MAX_HEIGHT = 620
-_CHARACTERS_PER_UNIT = 4.6
+_MAX_HEIGHT = 540
+_UPRIGHT_UP_TO, _UPRIGHT_LENGTH = 6, 2
 
 
 @dataclass(frozen=True)
 class _Grid:
-    """Where the three matrices lie, in units of one cell of the left factor."""
+    """The edges of the cells: columns are as wide as their longest number, rows are 1 high."""
 
     left_x: tuple[float, ...]
     right_x: tuple[float, ...]
@@ -28,17 +40,26 @@ class _Grid:
     bottom_y: tuple[float, ...]
 
     @classmethod
-    def of(cls, product: Stage) -> "_Grid":
-        n_left, n_right = len(product.left.columns), len(product.right.columns)
-        n_top, n_bottom = len(product.right.rows), len(product.left.rows)
-        wide = _column_width(product)
-        start_x, start_y = n_left + _GAP, n_top + _GAP
+    def of(cls, product: Stage, numbers: bool) -> "_Grid":
+        left = _width(product.left) if numbers else 1.0
+        right = max(_width(product.right), _width(product.result)) if numbers else 1.0
+        left_x = _edges(0.0, left, len(product.left.columns))
+        top_y = _edges(0.0, 1.0, len(product.right.rows))
         return cls(
-            tuple(float(i) for i in range(n_left + 1)),
-            tuple(start_x + wide * i for i in range(n_right + 1)),
-            tuple(float(i) for i in range(n_top + 1)),
-            tuple(start_y + i for i in range(n_bottom + 1)),
+            left_x,
+            _edges(left_x[-1] + _GAP * left, right, len(product.right.columns)),
+            top_y,
+            _edges(top_y[-1] + _GAP, 1.0, len(product.left.rows)),
         )
+
+
+def _edges(start: float, size: float, count: int) -> tuple[float, ...]:
+    return tuple(start + size * index for index in range(count + 1))
+
+
+def _width(matrix: Matrix) -> float:
+    """The length of the longest number in characters, with some room."""
+    return max(2, *(len(text) for row in texts(matrix.values) for text in row)) + _PADDING
 
 
 def falk(product: Stage, row: int, column: int) -> go.Figure:
@@ -47,9 +68,9 @@ def falk(product: Stage, row: int, column: int) -> go.Figure:
     Traces: left factor, right factor, result, click targets over the result (their customdata is
     [row, column]). Past NUMBERS_UP_TO rows or columns the numbers give way to colour.
     """
-    grid = _Grid.of(product)
     numbers = max(*product.left.values.shape, *product.right.values.shape) <= NUMBERS_UP_TO
-    hover = _hover(product.result)
+    grid = _Grid.of(product, numbers)
+    hover = hover_texts(product.result)
     figure = go.Figure(
         data=[
             _block(product.left, grid.left_x, grid.bottom_y, numbers),
@@ -61,16 +82,9 @@ def falk(product: Stage, row: int, column: int) -> go.Figure:
     )
     figure.update_layout(
         shapes=_outlines(product, grid, row, column),
-        annotations=[*_inner_labels(product, grid, row, column), *_names(product, grid)],
+        annotations=[*_inner_labels(product, grid), *_names(product, grid)],
     )
     return figure
-
-
-def _column_width(product: Stage) -> float:
-    """Columns of the right side are wide enough for the longest number under them."""
-    longest = max(len(text) for text_row in texts(product.result.values) for text in text_row)
-    narrow = max(len(text) for text_row in texts(product.left.values) for text in text_row)
-    return max(1.0, longest / max(narrow, _CHARACTERS_PER_UNIT))
 
 
 def _block(matrix: Matrix, x_edges: tuple[float, ...], y_edges: tuple[float, ...], numbers: bool) -> go.Heatmap:
@@ -80,17 +94,9 @@ def _block(matrix: Matrix, x_edges: tuple[float, ...], y_edges: tuple[float, ...
         x_edges=x_edges,
         y_edges=y_edges,
         numbers=numbers,
-        hover=_hover(matrix),
-        unit_range=matrix.symbol == "A" or matrix.role == "one_hot",
+        hover=hover_texts(matrix),
+        unit_range=matrix.unit_range,
     )
-
-
-def _hover(matrix: Matrix) -> list[list[str]]:
-    numbers = texts(matrix.values)
-    return [
-        [f"{label(row)} · {label(column)}: {numbers[i][j]}" for j, column in enumerate(matrix.columns)]
-        for i, row in enumerate(matrix.rows)
-    ]
 
 
 def _outlines(product: Stage, grid: _Grid, row: int, column: int) -> list[go.layout.Shape]:
@@ -103,12 +109,13 @@ def _outlines(product: Stage, grid: _Grid, row: int, column: int) -> list[go.lay
     ]
 
 
-def _inner_labels(product: Stage, grid: _Grid, row: int, column: int) -> list[go.layout.Annotation]:
+def _inner_labels(product: Stage, grid: _Grid) -> list[go.layout.Annotation]:
     """Names of the summed index: over the left factor and beside the right one."""
-    del row, column
+    labels = [label(name) for name in product.left.columns]
+    angle = -90 if len(labels) > _UPRIGHT_UP_TO and max(len(text) for text in labels) > _UPRIGHT_LENGTH else 0
     above = [
-        go.layout.Annotation(text=label(name), x=i + 0.5, y=grid.bottom_y[0], yanchor="bottom", showarrow=False)
-        for i, name in enumerate(product.left.columns)
+        go.layout.Annotation(text=text, x=x, y=grid.bottom_y[0], yanchor="bottom", textangle=angle, showarrow=False)
+        for text, x in zip(labels, centres(grid.left_x), strict=True)
     ]
     beside = [
         go.layout.Annotation(text=label(name), x=grid.right_x[-1], y=i + 0.5, xanchor="left", showarrow=False)
@@ -121,7 +128,7 @@ def _names(product: Stage, grid: _Grid) -> list[go.layout.Annotation]:
     """The matrices' names with their shapes, in the free quadrant and under the result."""
 
     def name(matrix: Matrix, x: float, y: float, xanchor: str, yanchor: str) -> go.layout.Annotation:
-        text = f"<b>{_html(matrix.symbol)}</b>  {matrix.shape}"
+        text = f"<b>{html_symbol(matrix.symbol)}</b>  {matrix.shape}"
         color = ROLE_COLORS[matrix.role]
         return go.layout.Annotation(
             text=text, x=x, y=y, xanchor=xanchor, yanchor=yanchor, showarrow=False, font={"color": color, "size": 17}
@@ -129,33 +136,26 @@ def _names(product: Stage, grid: _Grid) -> list[go.layout.Annotation]:
 
     middle = (grid.left_x[0] + grid.left_x[-1]) / 2
     return [
-        name(product.left, middle, grid.bottom_y[0] - 0.55, "center", "bottom"),
-        name(product.right, grid.right_x[0] - 0.2, grid.top_y[0] + 0.5, "right", "middle"),
+        name(product.left, middle, grid.top_y[-1] / 2, "center", "middle"),
+        name(product.right, grid.right_x[0] - _GAP, grid.top_y[0] + 0.5, "right", "middle"),
         name(product.result, (grid.right_x[0] + grid.right_x[-1]) / 2, grid.bottom_y[-1] + 0.1, "center", "top"),
     ]
-
-
-def _html(symbol: str) -> str:
-    """The few LaTeX symbols of the stages as Plotly's HTML."""
-    plain = symbol
-    for latex, html in ((r"\text{one-hot}", "one-hot"), (r"^{\top}", "<sup>T</sup>"), (r"\sqrt{d_k}", "√d<sub>k</sub>"), (r"\cos", "cos")):
-        plain = plain.replace(latex, html)
-    return plain.replace("_", "<sub>", 1) + "</sub>" if "_" in plain else plain
 
 
 def _layout(product: Stage, grid: _Grid) -> go.Layout:
     height = min(_MAX_HEIGHT, int(_CELL_HEIGHT * (grid.bottom_y[-1] + 1.6)))
     layout = still_layout(
         height=height,
-        x_range=(grid.left_x[0], grid.right_x[-1] + 0.9),
+        x_range=(grid.left_x[0], grid.right_x[-1]),
         y_range=(grid.top_y[0] - 0.05, grid.bottom_y[-1] + 0.8),
     )
+    layout.margin.r = 14 + 11 * max(len(label(name)) for name in product.right.rows)
     layout.xaxis.update(
-        tickvals=[(a + b) / 2 for a, b in zip(grid.right_x, grid.right_x[1:], strict=False)],
+        tickvals=centres(grid.right_x),
         ticktext=[label(name) for name in product.result.columns],
     )
     layout.yaxis.update(
-        tickvals=[(a + b) / 2 for a, b in zip(grid.bottom_y, grid.bottom_y[1:], strict=False)],
+        tickvals=centres(grid.bottom_y),
         ticktext=[label(name) for name in product.result.rows],
         automargin=True,
     )

@@ -4,7 +4,8 @@ import streamlit as st
 
 from attn_core.lesson import LANGUAGES, SCALES, Lesson
 from attn_core.links import Linked
-from attn_core.tokens import MAX_CHARACTERS, SEGMENTATIONS, clean_text
+from attn_core.tokens import SEGMENTATIONS
+from pages.shared.lesson import warn_about_text
 from pages.shared.link import change_language, current, tied
 from pages.shared.text import _, plain
 
@@ -14,7 +15,12 @@ _LANGUAGE_NAMES = {"ja": "日本語", "en": "English"}
 def lesson_bar(*records: type[Linked]) -> None:
     """Text, settings and language; under them, what of the link or the text could not be used."""
     with st.container(horizontal=True, vertical_alignment="bottom", key="lesson_bar"):
-        st.text_input(_("Text of the lesson"), placeholder=current(Lesson).defaults().text, **tied(Lesson, "text"))
+        st.text_input(
+            _("Text of the lesson"),
+            label_visibility="collapsed",
+            placeholder=current(Lesson).defaults().text,
+            **tied(Lesson, "text"),
+        )
         with st.popover(_("Lesson settings"), icon=":material/tune:"):
             _settings()
         language = tied(Lesson, "lang") | {"on_change": change_language, "args": ()}
@@ -26,6 +32,7 @@ def lesson_bar(*records: type[Linked]) -> None:
             label_visibility="collapsed",
             **language,
         )
+    warn_about_text()
     for record in (Lesson, *records):
         for entry in current(record).ignored:
             st.warning(
@@ -39,13 +46,18 @@ def _settings() -> None:
     segmentation = {"words": _("Words"), "characters": _("Characters")}
     scale = {"sqrt_d_k": "√d_k", "none": _("1 (no division)"), "d_k": "d_k"}
     st.radio(
-        _("Cut the text into"), SEGMENTATIONS, format_func=segmentation.get, horizontal=True, **tied(Lesson, "segmentation")
+        _("Cut the text into"),
+        SEGMENTATIONS,
+        format_func=segmentation.get,
+        horizontal=True,
+        **tied(Lesson, "segmentation"),
     )
-    st.slider(_("d_model: size of an embedding"), **_limits("d_model"), **tied(Lesson, "d_model"))
-    st.number_input(_("Seed of all weights"), **_limits("seed"), **tied(Lesson, "seed"))
+    st.slider(_("d_model: size of an embedding"), **limits(Lesson, "d_model"), **tied(Lesson, "d_model"))
+    st.number_input(_("Seed of all weights"), **limits(Lesson, "seed"), **tied(Lesson, "seed"))
     st.radio(_("Divide the scores by"), SCALES, format_func=scale.get, horizontal=True, **tied(Lesson, "scale"))
 
 
-def _limits(name: str) -> dict[str, int]:
-    allowed = Lesson.allowed(name)
+def limits(record_type: type[Linked], name: str) -> dict[str, float]:
+    """A number widget's bounds: those of the field."""
+    allowed = record_type.allowed(name)
     return {"min_value": allowed.low, "max_value": allowed.high}

@@ -24,7 +24,9 @@ def warn_about_text() -> None:
     if trace.lesson.text != lesson.text:
         st.warning(_("The text holds no word. The default sentence is shown; type at least one word."))
     if len(lesson.text) > MAX_CHARACTERS:
-        st.warning(_("The text has {n} characters; the first {limit} are used.", n=len(lesson.text), limit=MAX_CHARACTERS))
+        st.warning(
+            _("The text has {n} characters; the first {limit} are used.", n=len(lesson.text), limit=MAX_CHARACTERS)
+        )
     if trace.n_cut:
         st.warning(
             _("The text has {n} tokens; the first {limit} are used.", n=MAX_TOKENS + trace.n_cut, limit=MAX_TOKENS)

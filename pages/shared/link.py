@@ -1,12 +1,13 @@
 """The link is the state: one place that reads the URL into records and writes records into the URL.
 
 A record (a `Linked` dataclass) lives in the session under its class's name. It is read from the
-URL when the session first needs it and after Back or Forward; afterwards only `change` replaces
-it. Widgets are tied to a field by `tied`: the field, the widget's key and the URL parameter are
-the same word.
+URL when the session first needs it, after Back or Forward, and when a prepared link is followed;
+afterwards only `change` replaces it. Widgets are tied to a field by `tied`: the field, the
+widget's key and the URL parameter are the same word.
 """
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import streamlit as st
@@ -15,13 +16,16 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from attn_core.lesson import LANGUAGES, Lesson
 from attn_core.links import Ignored, Linked
 
+# In the links of the lecture plan: the record is read from the URL although the session has one.
+_OPEN = "open"
+
 Record = TypeVar("Record", bound=Linked)
 
 
 def current(record_type: type[Record]) -> Record:
     """The session's record of this type."""
     name = record_type.__name__
-    if name not in st.session_state or _went_through_history():
+    if name not in st.session_state or _went_through_history() or _OPEN in st.query_params:
         st.session_state[name] = record_type.from_query({"lang": _browser_language()} | st.query_params.to_dict())
     record: Record = st.session_state[name]
     return record
@@ -55,6 +59,11 @@ def write_link(*record_types: type[Linked]) -> None:
 def link_query(*record_types: type[Linked]) -> dict[str, str]:
     """The URL parameters of the session's records."""
     return {name: text for record_type in record_types for name, text in current(record_type).to_query().items()}
+
+
+def prepared_query(query: Mapping[str, str]) -> dict[str, str]:
+    """A prepared state as URL parameters, in the session's language."""
+    return {_OPEN: "true", "lang": current(Lesson).lang, **query}
 
 
 def _take(record_type: type[Linked], name: str) -> None:

@@ -31,12 +31,25 @@ def chart(figure: go.Figure, key: str, alt: str) -> None:
     st.plotly_chart(figure, key=key, alt=alt, config=_CONFIG)
 
 
-def cell_lists(trace: LessonTrace, matrix: Matrix, *, fields: tuple[str, str] = ("query", "key")) -> None:
+def block_clicked(figure: go.Figure, key: str, alt: str) -> int | None:
+    """A picture of blocks; the index of the block that was just clicked."""
+    event = st.plotly_chart(figure, key=key, alt=alt, config=_CONFIG, on_select="rerun", selection_mode="points")
+    points = event.selection.points
+    return points[0]["customdata"][0] if points else None
+
+
+def cell_lists(
+    trace: LessonTrace,
+    matrix: Matrix,
+    *,
+    fields: tuple[str, str] = ("query", "key"),
+    labels: tuple[str, str] = ("query", "key"),
+) -> None:
     """The same choice by lists, with buttons (and ←/→) to the neighbouring cell."""
     row, column = (getattr(trace.lesson, field) for field in fields)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        _list(fields[0], matrix.rows)
-        _list(fields[1], matrix.columns)
+        _list(fields[0], labels[0], matrix.rows)
+        _list(fields[1], labels[1], matrix.columns)
         for icon, by, shortcut in (("chevron_left", -1, "Left"), ("chevron_right", 1, "Right")):
             target = neighbouring_cell((len(matrix.rows), len(matrix.columns)), row, column, by)
             st.button(
@@ -51,12 +64,12 @@ def cell_lists(trace: LessonTrace, matrix: Matrix, *, fields: tuple[str, str] = 
             )
 
 
-def _list(field: str, names: tuple[str, ...]) -> None:
-    labels = {"query": "query", "key": "key", "column": _("column")}
+def _list(field: str, name: str, names: tuple[str, ...]) -> None:
     st.selectbox(
-        labels[field],
+        name,
         range(len(names)),
         format_func=lambda index: f"{index}: {names[index]}",
+        width=112,
         **tied(Lesson, field),
     )
 

@@ -11,7 +11,7 @@ VIEWS = ("scores", "scaled", "cosine")
 class OverviewSettings(Linked):
     """How far the overview's strip is lit."""
 
-    stage: int = linked(7, Whole(0, 7))
+    stage: int = linked(8, Whole(0, 8))
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 import contextlib
 import gc
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import streamlit as st
@@ -10,10 +10,11 @@ import streamlit as st
 from attn_core import Lesson, run_lesson
 from attn_core.figures.falk import falk
 from attn_core.links import Linked
+
 # SCALING_IMPORT
 from attn_core.softmax import SoftmaxSettings
 from attn_core.stages import stage
-from pages.shared.link import current, link_query, write_link
+from pages.shared.link import current, link_query, prepared_query, write_link
 from pages.shared.settings import OverviewSettings, SimilaritySettings
 from pages.shared.text import _
 
@@ -64,9 +65,8 @@ def navigation() -> PageEntry:
         )
         pages.setdefault(sections[entry.section], []).append(page)
     st.session_state["_page"] = st.navigation(pages, position="top")
-    opened = next(e for e in PAGES if e.name == (st.session_state["_page"].url_path or PAGES[0].name))
+    opened = _entry(st.session_state["_page"].url_path or PAGES[0].name)
     write_link(Lesson, *opened.settings)
-    _set_document_language(current(Lesson).lang)
     return opened
 
 
@@ -87,19 +87,32 @@ def require_shell() -> None:
         st.rerun()
 
 
-def go_to(entry: PageEntry) -> None:
+def go_to(name: str) -> None:
     """Opens another page with the same lesson."""
+    entry = _entry(name)
     st.switch_page(entry.script, query_params=link_query(Lesson, *entry.settings))
+
+
+def page_link(name: str, *, label: str | None = None, query: Mapping[str, str] | None = None) -> None:
+    """A link to a page: with the session's lesson, or with the prepared state of `query`."""
+    entry = _entry(name)
+    target = link_query(Lesson, *entry.settings) if query is None else prepared_query(query)
+    st.page_link(entry.script, label=label or title(name), icon=f":material/{entry.icon}:", query_params=target)
+
+
+def _entry(name: str) -> PageEntry:
+    return next(entry for entry in PAGES if entry.name == name)
 
 
 def page_turner(opened: PageEntry) -> None:
     """Previous and next page, as buttons and as the keys that presenter remotes send."""
+    _document_language(data=current(Lesson).lang, key="document_language")
     place = PAGES.index(opened)
     with st.container(horizontal=True, horizontal_alignment="distribute"):
         if place > 0:
             before = PAGES[place - 1]
             if st.button(title(before.name), icon=":material/arrow_back:", shortcut="PageUp", key="previous_page"):
-                go_to(before)
+                go_to(before.name)
         if place < len(PAGES) - 1:
             after = PAGES[place + 1]
             if st.button(
@@ -109,7 +122,7 @@ def page_turner(opened: PageEntry) -> None:
                 shortcut="PageDown",
                 key="next_page",
             ):
-                go_to(after)
+                go_to(after.name)
 
 
 @contextlib.contextmanager
@@ -137,7 +150,3 @@ _document_language = st.components.v2.component(
     }
     """,
 )
-
-
-def _set_document_language(lang: str) -> None:
-    _document_language(data=lang, key="document_language")

@@ -1,0 +1,73 @@
+"""One matrix with its labels, and one chosen cell."""
+
+import plotly.graph_objects as go
+from jaxtyping import Float
+from torch import Tensor
+
+from attn_core.figures.cells import NUMBERS_UP_TO, cells, click_targets, hover_texts, label, outline, still_layout
+from attn_core.figures.symbols import html_symbol
+from attn_core.palette import QUERY, ROLE_COLORS
+from attn_core.stages import Matrix
+
+_ROW_HEIGHT = 40
+_MAX_HEIGHT = 420
+
+
+def grid(
+    matrix: Matrix,
+    row: int | None = None,
+    column: int | None = None,
+    *,
+    totals: Float[Tensor, "row 1"] | None = None,
+) -> go.Figure:
+    """The matrix as cells; the chosen row is outlined in the query's colour, the chosen cell in its own.
+
+    `totals` stands apart at the right as a column Σ. Traces: matrix, click targets over it (their
+    customdata is [row, column]), totals.
+    """
+    n_rows, n_columns = matrix.values.shape
+    x_edges = tuple(float(i) for i in range(n_columns + 1))
+    y_edges = tuple(float(i) for i in range(n_rows + 1))
+    numbers = max(n_rows, n_columns) <= NUMBERS_UP_TO
+    hover = hover_texts(matrix)
+    right = n_columns + (0.0 if totals is None else 1.3)
+    figure = go.Figure(
+        data=[
+            cells(
+                matrix.values,
+                matrix.role,
+                x_edges=x_edges,
+                y_edges=y_edges,
+                numbers=numbers,
+                hover=hover,
+                unit_range=matrix.unit_range,
+            ),
+            click_targets(x_edges, y_edges, hover),
+        ],
+        layout=still_layout(
+            height=min(_MAX_HEIGHT, int(_ROW_HEIGHT * (n_rows + 1.9))), x_range=(0, right), y_range=(0, n_rows + 0.9)
+        ),
+    )
+    names = [label(name) for name in matrix.columns]
+    centres = [i + 0.5 for i in range(n_columns)]
+    if totals is not None:
+        edges = (n_columns + 0.3, n_columns + 1.3)
+        figure.add_trace(cells(totals, "one_hot", x_edges=edges, y_edges=y_edges, numbers=numbers))
+        names, centres = [*names, "Σ"], [*centres, n_columns + 0.8]
+    figure.update_xaxes(tickvals=centres, ticktext=names, automargin=True)
+    figure.update_yaxes(
+        tickvals=[i + 0.5 for i in range(n_rows)], ticktext=[label(name) for name in matrix.rows], automargin=True
+    )
+    figure.add_annotation(
+        text=f"<b>{html_symbol(matrix.symbol)}</b>  {matrix.shape}",
+        x=n_columns / 2,
+        y=n_rows + 0.1,
+        yanchor="top",
+        showarrow=False,
+        font={"color": ROLE_COLORS[matrix.role], "size": 16},
+    )
+    if row is not None:
+        figure.add_shape(outline(0, right, row, row + 1, QUERY))
+        if column is not None:
+            figure.add_shape(outline(column, column + 1, row, row + 1, ROLE_COLORS[matrix.role], width=5))
+    return figure

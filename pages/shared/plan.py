@@ -1,0 +1,55 @@
+"""The lecture plan: prepared states of the pages, in teaching order."""
+
+from dataclasses import dataclass, field
+
+import streamlit as st
+
+from pages.shared.shell import page_link
+from pages.shared.text import _
+
+# The page that works out each stage of the overview's strip.
+STAGE_PAGES = (
+    "one_hot",
+    "one_hot",
+    "similarity",
+    "similarity",
+    "softmax",
+    "similarity",
+    "similarity",
+    "softmax",
+    "softmax",
+)
+
+
+@dataclass(frozen=True)
+class PlanPart:
+    """One part of the lecture: how many minutes, on which page, in which state."""
+
+    minutes: int
+    page: str
+    label: str
+    query: dict[str, str] = field(default_factory=dict)
+
+
+def lecture_plan() -> tuple[PlanPart, ...]:
+    """90 minutes, each part a link to a prepared state."""
+    return (
+        PlanPart(5, "overview", _("The question: how does a word take its neighbours into account?"), {"stage": "0"}),
+        PlanPart(10, "one_hot", _("From word to number: ID, one-hot, and the row that W_E gives")),
+        PlanPart(10, "one_hot", _("Try another sentence and another d_model"), {"d_model": "8", "seed": "1"}),
+        PlanPart(15, "similarity", _("One score, term by term; then all of them in one product")),
+        PlanPart(5, "similarity", _("Inner product against cosine"), {"view": "cosine"}),
+        PlanPart(15, "softmax", _("From scores to weights: exponential, sum, division")),
+        PlanPart(5, "softmax", _("A sharper softmax: temperature 0.2"), {"temperature": "0.2"}),
+        PlanPart(5, "softmax", _("Why the maximum is subtracted: add 1000 to every score"), {"offset": "1000"}),
+        PlanPart(15, "scaling", _("Why √d_k: measure the variance yourself")),
+        PlanPart(5, "overview", _("All of it once more, in one strip")),
+    )
+
+
+def show_plan() -> None:
+    """The plan as links with their minutes."""
+    for part in lecture_plan():
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.badge(_("{n} min", n=part.minutes), color="gray")
+            page_link(part.page, label=part.label, query=part.query)
