@@ -35,6 +35,7 @@ __all__ = [
     "divisor_value",
     "exact_density",
     "histogram_edges",
+    "numbers_needed",
     "progress",
     "sample_dot_products",
     "softmax_jacobian",
@@ -178,9 +179,19 @@ def _pieces(settings: ScalingSettings, d_k: int) -> Iterator[tuple[Tensor, Tenso
         yield torch.cat(samples).double(), torch.cat(rows).double()
 
 
+def numbers_needed(settings: ScalingSettings) -> int:
+    """How many random numbers the whole experiment draws."""
+    return round(sum(settings.n_samples * cost for cost in _costs(settings).values()))
+
+
+def _costs(settings: ScalingSettings) -> dict[int, float]:
+    """Random numbers per inner product, for each d_k."""
+    return {d: numbers_per_block(d, settings.entries) / block_size(d, settings.entries) for d in settings.d_ks}
+
+
 def progress(settings: ScalingSettings, measurement: Measurement) -> float:
     """Share of the experiment's work that is done with this measurement, 0 … 1."""
-    costs = {d: numbers_per_block(d, settings.entries) / block_size(d, settings.entries) for d in settings.d_ks}
+    costs = _costs(settings)
     before = sum(cost for d_k, cost in costs.items() if d_k < measurement.d_k)
     now = costs[measurement.d_k] * measurement.n_done / measurement.n_samples
     return min(1.0, (before + now) / sum(costs.values()))

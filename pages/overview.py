@@ -28,7 +28,7 @@ if clicked is not None:
     go_to(STAGE_PAGES[clicked])
 explanation, numbers = st.columns(2, gap="large")
 with explanation:
-    step_buttons(OverviewSettings, "stage", stage, len(matrices) - 1)
+    step_buttons(OverviewSettings, "stage", range(len(matrices)), stage)
     st.markdown(prose("overview", f"stage_{stage}"))
     page_link(STAGE_PAGES[stage])
 with numbers:

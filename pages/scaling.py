@@ -1,6 +1,44 @@
+"""Why √d_k: measure how the variance of q·k grows, and what that does to softmax."""
+
 import streamlit as st
 
+from attn_core.formulas import VARIANCE
+from attn_core.scaling import ScalingSettings, sample_dot_products, softmax_jacobian
+from pages.shared.experiment import experiment_controls, run_experiment
+from pages.shared.lecture import closing, opening
+from pages.shared.link import current
+from pages.shared.picker import step_buttons
+from pages.shared.scaling_view import show_histogram, show_ratio, show_softmax, show_table, show_variance
 from pages.shared.shell import require_shell
+from pages.shared.text import _, prose
 
 require_shell()
-st.write("scaling")
+opening("scaling", VARIANCE)
+experiment_controls()
+measurements = run_experiment()
+settings, done = current(ScalingSettings), list(measurements.values())
+
+if done:
+    shown = measurements.get(settings.histogram_d_k, done[-1])
+    over, shape = st.columns(2, gap="large")
+    with over:
+        st.subheader(_("The variance over dₖ"), anchor=False)
+        show_variance(settings, done)
+    with shape:
+        st.subheader(_("The distribution at dₖ = {d_k}", d_k=shown.d_k), anchor=False)
+        show_histogram(settings, shown)
+        step_buttons(ScalingSettings, "shown_d_k", list(measurements), shown.d_k)
+
+    st.subheader(_("Measured against theory"), anchor=False)
+    reading, picture = st.columns(2, gap="large")
+    with reading:
+        st.markdown(prose("scaling", f"entries_{settings.entries}"))
+        st.markdown(prose("scaling", f"divisor_{settings.divisor}"))
+    with picture:
+        show_ratio(settings, done)
+
+    st.subheader(_("What it does to softmax"), anchor=False)
+    st.markdown(prose("scaling", "softmax"))
+    show_softmax(settings, done)
+    show_table(done)
+closing("scaling", sample_dot_products, softmax_jacobian)

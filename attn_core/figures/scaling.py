@@ -246,8 +246,8 @@ def _layout(height: int, x_title: str, y_title: str) -> go.Layout:
     return go.Layout(
         height=height,
         margin={"l": 8, "r": 8, "t": 8, "b": 8},
-        xaxis={**axis, "title": {"text": x_title, "standoff": 6}},
-        yaxis={**axis, "title": {"text": y_title, "standoff": 6}},
+        xaxis={**axis, "title": {"text": x_title, "standoff": 12}},
+        yaxis={**axis, "title": {"text": y_title, "standoff": 12}},
         paper_bgcolor="rgba(0,0,0,0)",
         plot_bgcolor="rgba(0,0,0,0)",
         dragmode=False,

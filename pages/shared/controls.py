@@ -36,15 +36,18 @@ def lesson_bar(*records: type[Linked]) -> None:
     for record in (Lesson, *records):
         for entry in current(record).ignored:
             st.warning(
-                _("“{value}” is not possible for {name}. Allowed: {allowed}. The default is used.").format(
-                    value=plain(entry.value[:80]), name=f"`{entry.name}`", allowed=plain(entry.allowed)
+                _(
+                    "“{value}” is not possible for {name}. Allowed: {allowed}. The default is used.",
+                    value=plain(entry.value[:80]),
+                    name=f"`{entry.name}`",
+                    allowed=plain(entry.allowed),
                 )
             )
 
 
 def _settings() -> None:
     segmentation = {"words": _("Words"), "characters": _("Characters")}
-    scale = {"sqrt_d_k": "√d_k", "none": _("1 (no division)"), "d_k": "d_k"}
+    scale = {"sqrt_d_k": "√dₖ", "none": _("1 (no division)"), "d_k": "dₖ"}
     st.radio(
         _("Cut the text into"),
         SEGMENTATIONS,

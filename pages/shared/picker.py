@@ -1,5 +1,6 @@
 """Choosing one cell: by a click on the picture, by two lists, or by the arrow keys."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import plotly.graph_objects as go
@@ -80,17 +81,22 @@ def _take_click(key: str, fields: tuple[str, str]) -> None:
         change(Lesson, **dict(zip(fields, points[0]["customdata"], strict=True)))
 
 
-def step_buttons(record_type: type[Linked], field: str, value: int, last: int) -> None:
+def step_buttons(record_type: type[Linked], field: str, values: Sequence[int], value: int) -> None:
     """Back and forward through a page's stages, by buttons and ←/→."""
+    place = values.index(value)
     with st.container(horizontal=True, gap="small"):
-        for icon, target, shortcut in (("chevron_left", value - 1, "Left"), ("chevron_right", value + 1, "Right")):
+        for label, icon, target, shortcut in (
+            (_("Back"), "chevron_left", place - 1, "Left"),
+            (_("Forward"), "chevron_right", place + 1, "Right"),
+        ):
+            inside = 0 <= target < len(values)
             st.button(
-                _("Back") if shortcut == "Left" else _("Forward"),
+                label,
                 icon=f":material/{icon}:",
                 shortcut=shortcut,
                 key=f"step_{shortcut.lower()}",
-                disabled=not 0 <= target <= last,
+                disabled=not inside,
                 on_click=change,
                 args=(record_type,),
-                kwargs={field: target},
+                kwargs={field: values[target] if inside else value},
             )

@@ -42,7 +42,7 @@ def lecture_plan() -> tuple[PlanPart, ...]:
         PlanPart(15, "softmax", _("From scores to weights: exponential, sum, division")),
         PlanPart(5, "softmax", _("A sharper softmax: temperature 0.2"), {"temperature": "0.2"}),
         PlanPart(5, "softmax", _("Why the maximum is subtracted: add 1000 to every score"), {"offset": "1000"}),
-        PlanPart(15, "scaling", _("Why √d_k: measure the variance yourself")),
+        PlanPart(15, "scaling", _("Why √dₖ: measure the variance yourself")),
         PlanPart(5, "overview", _("All of it once more, in one strip")),
     )
 

@@ -10,8 +10,7 @@ import streamlit as st
 from attn_core import Lesson, run_lesson
 from attn_core.figures.falk import falk
 from attn_core.links import Linked
-
-# SCALING_IMPORT
+from attn_core.scaling import ScalingSettings
 from attn_core.softmax import SoftmaxSettings
 from attn_core.stages import stage
 from pages.shared.link import current, link_query, prepared_query, write_link
@@ -39,7 +38,7 @@ PAGES = (
     PageEntry("one_hot", "steps", "scatter_plot"),
     PageEntry("similarity", "steps", "grid_on", (SimilaritySettings,)),
     PageEntry("softmax", "steps", "equalizer", (SoftmaxSettings,)),
-    PageEntry("scaling", "experiments", "science"),
+    PageEntry("scaling", "experiments", "science", (ScalingSettings,)),
 )
 
 
@@ -50,7 +49,7 @@ def title(name: str) -> str:
         "one_hot": _("One-hot and embedding"),
         "similarity": _("Similarity matrix"),
         "softmax": _("Softmax weights"),
-        "scaling": _("Why divide by √d_k"),
+        "scaling": _("Why divide by √dₖ"),
     }[name]
 
 
