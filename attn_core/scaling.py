@@ -164,19 +164,36 @@ def _pieces(settings: ScalingSettings, d_k: int) -> Iterator[tuple[Tensor, Tenso
     size, total = block_size(d_k, settings.entries), settings.n_samples
     fit = min(_NUMBERS_PER_YIELD // numbers_per_block(d_k, settings.entries), _SAMPLES_PER_YIELD // size)
     n_blocks, per_piece = math.ceil(total / size), max(1, fit)
+    for first in range(0, n_blocks, per_piece):
+        yield _piece(settings, d_k, range(first, min(first + per_piece, n_blocks)))
 
-    def block(index: int) -> tuple[Tensor, Tensor]:
-        q, k = draw_block(d_k, index, seed=settings.sample_seed, entries=settings.entries, mean=settings.mean)
-        used = min(size, total - index * size)
-        missing = max(0, MAX_ROWS - index * (size // settings.n_keys))
-        n_rows = min(missing, used // settings.n_keys)
-        rows = row_products(q, k, n_rows, settings.n_keys)
-        return dot_products(q, k)[:used], rows
 
-    for start in range(0, n_blocks, per_piece):
-        blocks = on_all_cores(block, range(start, min(start + per_piece, n_blocks)))
-        samples, rows = zip(*blocks, strict=True)
-        yield torch.cat(samples).double(), torch.cat(rows).double()
+def _piece(settings: ScalingSettings, d_k: int, blocks: range) -> tuple[Tensor, Tensor]:
+    """The inner products of some blocks, and their rows.
+
+    Every block writes into tensors made before: small results left between freed large ones
+    would keep the heap from being used again.
+    """
+    size, n_keys = block_size(d_k, settings.entries), settings.n_keys
+
+    def place(block: int) -> tuple[int, int]:
+        """Samples and rows before this block."""
+        n_samples = min(settings.n_samples, block * size)
+        n_rows = n_samples // size * (size // n_keys) + n_samples % size // n_keys
+        return n_samples, min(MAX_ROWS, n_rows)
+
+    (first_sample, first_row), (last_sample, last_row) = place(blocks.start), place(blocks.stop)
+    samples, rows = torch.empty(last_sample - first_sample), torch.empty(last_row - first_row, n_keys)
+
+    def fill(block: int) -> None:
+        (sample, row), (next_sample, next_row) = place(block), place(block + 1)
+        q, k = draw_block(d_k, block, seed=settings.sample_seed, entries=settings.entries, mean=settings.mean)
+        samples[sample - first_sample : next_sample - first_sample] = dot_products(q, k)[: next_sample - sample]
+        if next_row > row:
+            rows[row - first_row : next_row - first_row] = row_products(q, k, next_row - row, n_keys)
+
+    on_all_cores(fill, blocks)
+    return samples.double(), rows.double()
 
 
 def numbers_needed(settings: ScalingSettings) -> int:

@@ -26,6 +26,7 @@ from attn_core.scaling import (
     ScalingSettings,
     density_curves,
     divisor_value,
+    numbers_needed,
     progress,
     sample_dot_products,
     variance_experiment,
@@ -349,6 +350,12 @@ def test_progress_rises_to_one(entries: str) -> None:
     assert shares == sorted(set(shares))
     assert 0 < shares[0] < 0.1
     assert shares[-1] == 1.0
+
+
+def test_the_amount_of_work_is_known_beforehand() -> None:
+    assert numbers_needed(ScalingSettings(n_samples=100, largest_d_k=4)) == 2 * (1 + 2 + 4) * 100
+    # A pair of linear layers takes 2 (d² + d) weights for 64 pairs of tokens.
+    assert numbers_needed(ScalingSettings(entries="linear", n_samples=640, largest_d_k=1)) == 2 * 640 + 10 * 4
 
 
 def test_running_sums_start_empty() -> None:
