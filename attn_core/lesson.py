@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attn_core.attention import AttentionTrace, attend
+from attn_core.edits import Edit, EditedMatrix, EditList, edited, is_inside
 from attn_core.links import AnyText, Linked, OneOf, Whole, linked
 from attn_core.tokens import MAX_TOKENS, SEGMENTATIONS, Segmentation, Vocabulary, one_hot, tokenize
 
@@ -26,7 +27,7 @@ class Lesson(Linked):
     """Everything a lesson's numbers depend on, and the cell that is chosen.
 
     A link holds each field under its own name. `query` and `key` are positions in the
-    sequence, `column` is a position along d_model.
+    sequence, `column` is a position along d_model. `edits` are numbers put in by hand, in order.
     """
 
     lang: str = linked("ja", OneOf(LANGUAGES))
@@ -38,6 +39,7 @@ class Lesson(Linked):
     query: int = linked(2, Whole(0, MAX_TOKENS - 1))
     key: int = linked(0, Whole(0, MAX_TOKENS - 1))
     column: int = linked(0, Whole(0, 15))
+    edits: tuple[Edit, ...] = linked((), EditList())
 
     def __post_init__(self) -> None:
         if self.text is None:
@@ -63,7 +65,7 @@ class LessonTrace:
     """Every step of one lesson, in float64.
 
     `lesson` is the lesson with its chosen cell moved inside the sequence; `n_cut` counts the
-    tokens past MAX_TOKENS that were left out.
+    tokens past MAX_TOKENS that were left out; `unused_edits` are those outside of their matrix.
     """
 
     lesson: Lesson
@@ -81,6 +83,7 @@ class LessonTrace:
     k: Float[Tensor, "token d_k"]
     v: Float[Tensor, "token d_k"]
     attention: AttentionTrace
+    unused_edits: tuple[Edit, ...]
 
     @property
     def output(self) -> Float[Tensor, "token d_k"]:
@@ -91,7 +94,8 @@ class LessonTrace:
 def run_lesson(lesson: Lesson) -> LessonTrace:
     """Computes the whole lesson from its seed.
 
-    All parameters have one decimal, so x is exact at 1 decimal, q, k, v at 2 and scores at 4.
+    All parameters but edited ones have one decimal, so x is exact at 1 decimal, q, k, v at 2 and
+    scores at 4.
 
     Raises:
         ValueError: the text holds no token.
@@ -103,8 +107,9 @@ def run_lesson(lesson: Lesson) -> LessonTrace:
     vocabulary = Vocabulary.for_tokens(tokens, lesson.d_model)
     ids = vocabulary.encode(tokens)
     selector = one_hot(ids, len(vocabulary))
-    w_e, w_q, w_k, w_v = _parameters(lesson, len(vocabulary))
-    x = selector @ w_e
+    parameters = _parameters(lesson, len(vocabulary))
+    w_e, w_q, w_k, w_v = (edited(name, values, lesson.edits) for name, values in parameters.items())
+    x = edited("x", selector @ w_e, lesson.edits)
     q, k, v = x @ w_q, x @ w_k, x @ w_v
     return LessonTrace(
         lesson=_inside(lesson, len(tokens)),
@@ -122,10 +127,11 @@ def run_lesson(lesson: Lesson) -> LessonTrace:
         k=k,
         v=v,
         attention=attend(q, k, v, scale=lesson.divisor),
+        unused_edits=tuple(e for e in lesson.edits if not is_inside(e, (parameters | {"x": x})[e.matrix])),
     )
 
 
-def _parameters(lesson: Lesson, n_words: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+def _parameters(lesson: Lesson, n_words: int) -> dict[EditedMatrix, Float[Tensor, "_ _"]]:
     """W_E, W_Q, W_K, W_V, each from a stream of its own: no size changes another's numbers.
 
     The bound of the square layers is Glorot and Bengio's 2010 (equation 16), √(6 / (in + out)),
@@ -133,12 +139,12 @@ def _parameters(lesson: Lesson, n_words: int) -> tuple[Tensor, Tensor, Tensor, T
     """
     size = lesson.d_model
     glorot = max(1, round(10 * math.sqrt(3 / size)))
-    return (
-        _tenths(n_words, size, _EMBEDDING_TENTHS, seed=4 * lesson.seed),
-        _tenths(size, size, glorot, seed=4 * lesson.seed + 1),
-        _tenths(size, size, glorot, seed=4 * lesson.seed + 2),
-        _tenths(size, size, glorot, seed=4 * lesson.seed + 3),
-    )
+    return {
+        "W_E": _tenths(n_words, size, _EMBEDDING_TENTHS, seed=4 * lesson.seed),
+        "W_Q": _tenths(size, size, glorot, seed=4 * lesson.seed + 1),
+        "W_K": _tenths(size, size, glorot, seed=4 * lesson.seed + 2),
+        "W_V": _tenths(size, size, glorot, seed=4 * lesson.seed + 3),
+    }
 
 
 def _tenths(rows: int, columns: int, bound: int, *, seed: int) -> Float[Tensor, "rows columns"]:

@@ -17,6 +17,15 @@ class Ignored:
     allowed: str
 
 
+class PartlyReadError(ValueError):
+    """Some parts of a parameter could be read and some could not."""
+
+    def __init__(self, value: object, unread: tuple[str, ...]) -> None:
+        super().__init__(", ".join(unread))
+        self.value = value
+        self.unread = unread
+
+
 @runtime_checkable
 class Allowed(Protocol):
     """What a field may hold, how it is written into a link, and how it is read back."""
@@ -163,16 +172,25 @@ class Linked:
             if name not in query:
                 continue
             allowed, text = cls.allowed(name), str(query[name])
-            try:
-                value = allowed.read(text)
-            except (ValueError, KeyError):
-                value = None
+            value, unread = _read(allowed, text)
+            ignored += [Ignored(name, part, str(allowed)) for part in unread]
             if allowed.accepts(value):
                 values[name] = value
-            else:
-                ignored.append(Ignored(name, text, str(allowed)))
         return cls(**values, ignored=tuple(ignored))
 
 
+def _read(allowed: Allowed, text: str) -> tuple[object, tuple[str, ...]]:
+    """The value that the text stands for, and the parts of the text that stand for nothing allowed."""
+    try:
+        value = allowed.read(text)
+    except PartlyReadError as partly:
+        return partly.value, partly.unread
+    except (ValueError, KeyError):
+        return None, (text,)
+    return value, () if allowed.accepts(value) else (text,)
+
+
 def _written(value: object) -> str:
+    if isinstance(value, tuple):
+        return " ".join(str(part) for part in value)
     return str(value).lower() if isinstance(value, bool) else str(value)
