@@ -12,9 +12,19 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from attn_core import Lesson, run_lesson, tokenize
+from attn_core.edits import EDITED_MATRICES, LARGEST_VALUE, Edit, EditList
 from attn_core.lesson import MAX_TOKENS
 from attn_core.links import AnyText, OneOf, Real, Whole, YesNo
 from tests.independent import lesson_from_link, tenths, tokens_from_link
+
+
+edits = st.builds(
+    Edit,
+    st.sampled_from(EDITED_MATRICES),
+    st.integers(0, 20),
+    st.integers(0, 20),
+    st.floats(-LARGEST_VALUE, LARGEST_VALUE),
+)
 
 
 def values_of(name: str) -> st.SearchStrategy:
@@ -28,6 +38,8 @@ def values_of(name: str) -> st.SearchStrategy:
             return st.sampled_from(options)
         case YesNo():
             return st.booleans()
+        case EditList():
+            return st.lists(edits, max_size=5).map(tuple)
         case AnyText():
             return st.text(st.characters(exclude_categories=()), max_size=40)
     raise AssertionError(f"no strategy for {name}: {Lesson.allowed(name)}")
@@ -74,7 +86,7 @@ def test_no_link_raises_and_what_was_ignored_is_reported(query):
 
 
 @pytest.mark.parametrize("value", ["", "x", "-1", "1e9", "999999999999", "٣", "NaN", "null", "\x00", "<script>", "4.5"])
-@pytest.mark.parametrize("name", [name for name in Lesson.names() if name != "text"])
+@pytest.mark.parametrize("name", [name for name in Lesson.names() if name not in ("text", "edits")])
 def test_nonsense_in_any_parameter(name, value):
     lesson = Lesson.from_query({name: value, "text": "one two"})
     assert [ignored.name for ignored in lesson.ignored] == [name]

@@ -1,0 +1,98 @@
+"""Edits: one number changed by hand, and everything downstream follows."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from attn_core import Lesson, run_lesson
+from attn_core.edits import EDITED_MATRICES, LARGEST_VALUE, Edit, edited
+
+edits = st.builds(
+    Edit,
+    st.sampled_from(EDITED_MATRICES),
+    st.integers(0, 999),
+    st.integers(0, 999),
+    st.floats(-LARGEST_VALUE, LARGEST_VALUE),
+)
+
+
+@given(edits)
+def test_an_edit_is_what_it_is_written_as(edit):
+    assert Edit.parse(str(edit)) == edit
+
+
+def test_edits_read_like_the_matrix_they_change():
+    assert str(Edit("W_Q", 0, 1, 0.5)) == "W_Q[0,1]=0.5"
+    assert str(Edit("x", 2, 3, -2.0)) == "x[2,3]=-2"
+    assert Edit.parse("W_V[10,0]=1e-3") == Edit("W_V", 10, 0, 0.001)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "W_Q[0,1]=nan", "W_Q[0,1]=inf", "W_Q[0,1]=-inf", "W_Q[0,1]=x", "W_Q[0,1]=", "W_Q[0]=1", "W_X[0,0]=1", "q[0,0]=1",
+        "W_Q[-1,0]=1", "W_Q[0,1]=1001", "W_Q[0,1]=1e400", "W_Q[0,1]=0x10", "W_Q[٣,0]=1", "W_Q[0,1]=1_0", "W_Q[0,1]=1..2",
+        "W_Q[1000,0]=1", "", "W_Q[0,1]=0.5;", "w_q[0,1]=1",
+    ],
+)  # fmt: skip
+def test_what_is_no_edit_is_refused(text):
+    with pytest.raises(ValueError, match=r"."):
+        Edit.parse(text)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("W_X", 0, 0, 1.0), "matrix must be one of W_E, W_Q, W_K, W_V, x, got 'W_X'"),
+        (("W_Q", 0, 0, float("nan")), "value must be between -1000 and 1000, got nan"),
+        (("W_Q", -1, 0, 1.0), "row and column must be between 0 and 999, got -1 and 0"),
+    ],
+)
+def test_errors_name_what_is_wrong(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Edit(*arguments)
+
+
+def test_a_link_keeps_the_edits_it_can_read_and_names_the_others():
+    lesson = Lesson.from_query({"edits": "W_Q[0,1]=0.5 x[0,0]=nan W_V[1,1]=2 hello"})
+    assert lesson.edits == (Edit("W_Q", 0, 1, 0.5), Edit("W_V", 1, 1, 2.0))
+    assert [(entry.name, entry.value) for entry in lesson.ignored] == [("edits", "x[0,0]=nan"), ("edits", "hello")]
+
+
+def test_a_later_edit_of_the_same_cell_wins_and_the_matrix_given_stays():
+    values = torch.zeros(2, 3, dtype=torch.float64)
+    changed = edited("x", values, (Edit("x", 1, 2, 1.0), Edit("W_Q", 0, 0, 9.0), Edit("x", 1, 2, -4.0)))
+    assert changed.tolist() == [[0, 0, 0], [0, 0, -4.0]]
+    assert values.tolist() == [[0, 0, 0], [0, 0, 0]]
+
+
+def test_edits_outside_their_matrix_are_reported():
+    outside = Edit("W_Q", 4, 0, 1.0)
+    trace = run_lesson(Lesson(edits=(outside, Edit("W_Q", 3, 3, 1.0))))
+    assert trace.unused_edits == (outside,)
+    assert trace.w_q[3, 3] == 1.0
+
+
+@pytest.mark.parametrize("matrix", EDITED_MATRICES)
+def test_everything_downstream_follows_and_nothing_else(matrix):
+    """Recomputed in NumPy from the plain lesson's matrices with the one number put in."""
+    plain, trace = run_lesson(Lesson()), run_lesson(Lesson(edits=(Edit(matrix, 2, 1, 3.5),)))
+    given_numbers = {
+        "W_E": plain.w_e.numpy().copy(), "W_Q": plain.w_q.numpy().copy(), "W_K": plain.w_k.numpy().copy(),
+        "W_V": plain.w_v.numpy().copy(),
+    }  # fmt: skip
+    if matrix != "x":
+        given_numbers[matrix][2, 1] = 3.5
+    x = given_numbers["W_E"][list(plain.ids)]
+    if matrix == "x":
+        x[2, 1] = 3.5
+    q, k, v = (x @ given_numbers[name] for name in ("W_Q", "W_K", "W_V"))
+    scaled = q @ k.T / 2
+    weights = np.exp(scaled) / np.exp(scaled).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(trace.attention.scores.numpy(), q @ k.T, atol=1e-12)
+    np.testing.assert_allclose(trace.output.numpy(), weights @ v, atol=1e-12)
+    for name, before in {"W_E": plain.w_e, "W_Q": plain.w_q, "W_K": plain.w_k, "W_V": plain.w_v}.items():
+        after = {"W_E": trace.w_e, "W_Q": trace.w_q, "W_K": trace.w_k, "W_V": trace.w_v}[name]
+        assert int((before != after).sum()) == (1 if name == matrix else 0)
