@@ -32,9 +32,9 @@ def test_edits_read_like_the_matrix_they_change():
 @pytest.mark.parametrize(
     "text",
     [
-        "W_Q[0,1]=nan", "W_Q[0,1]=inf", "W_Q[0,1]=-inf", "W_Q[0,1]=x", "W_Q[0,1]=", "W_Q[0]=1", "W_X[0,0]=1", "q[0,0]=1",
-        "W_Q[-1,0]=1", "W_Q[0,1]=1001", "W_Q[0,1]=1e400", "W_Q[0,1]=0x10", "W_Q[٣,0]=1", "W_Q[0,1]=1_0", "W_Q[0,1]=1..2",
-        "W_Q[1000,0]=1", "", "W_Q[0,1]=0.5;", "w_q[0,1]=1",
+        "W_Q[0,1]=nan", "W_Q[0,1]=inf", "W_Q[0,1]=-inf", "W_Q[0,1]=x", "W_Q[0,1]=", "W_Q[0]=1", "W_X[0,0]=1",
+        "q[0,0]=1", "W_Q[-1,0]=1", "W_Q[0,1]=1001", "W_Q[0,1]=1e400", "W_Q[0,1]=0x10", "W_Q[٣,0]=1", "W_Q[0,1]=1_0",
+        "W_Q[0,1]=1..2", "W_Q[1000,0]=1", "", "W_Q[0,1]=0.5;", "w_q[0,1]=1",
     ],
 )  # fmt: skip
 def test_what_is_no_edit_is_refused(text):
@@ -45,7 +45,6 @@ def test_what_is_no_edit_is_refused(text):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("W_X", 0, 0, 1.0), "matrix must be one of W_E, W_Q, W_K, W_V, x, got 'W_X'"),
         (("W_Q", 0, 0, float("nan")), "value must be between -1000 and 1000, got nan"),
         (("W_Q", -1, 0, 1.0), "row and column must be between 0 and 999, got -1 and 0"),
     ],

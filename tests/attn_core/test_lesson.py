@@ -17,7 +17,6 @@ from attn_core.lesson import MAX_TOKENS
 from attn_core.links import AnyText, OneOf, Real, Whole, YesNo
 from tests.independent import lesson_from_link, tenths, tokens_from_link
 
-
 edits = st.builds(
     Edit,
     st.sampled_from(EDITED_MATRICES),
