@@ -2,9 +2,8 @@
 
 import hashlib
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
 
 import torch
 from jaxtyping import Float
@@ -12,14 +11,12 @@ from torch import Tensor
 
 from attn_core.laws import PAIRS_PER_LAYER, check_law
 
-# Numbers in one block of q, and of k: two such blocks stay in the cache of one core. Below 32768
-# torch does not split an operation over threads, so that the threads here do not compete.
-_BLOCK = 2**14
+# Numbers in one block of q, and of k: together they stay in the cache of one core. Below 32768
+# torch does not split an operation over threads, so that the threads here do not compete with its own.
+_BLOCK = 3 * 2**13
 _LAYER_BLOCK = 2**17
 _FEWEST_PAIRS = 32
 _WORKERS = 2
-
-Result = TypeVar("Result")
 
 
 def block_size(d_k: int, entries: str) -> int:
@@ -35,57 +32,64 @@ def numbers_per_block(d_k: int, entries: str) -> int:
     return pairs + 2 * d_k * (d_k + 1) * _layers_per_block(d_k) if entries == "linear" else pairs
 
 
-def draw_block(
-    d_k: int, index: int, *, seed: int, entries: str, mean: float
-) -> tuple[Float[Tensor, "d_k sample"], Float[Tensor, "d_k sample"]]:
-    """The pairs q and k of one block, in float32.
+def draw_blocks(
+    d_k: int, indices: range, *, seed: int, entries: str, mean: float
+) -> Iterator[tuple[Float[Tensor, "d_k sample"], Float[Tensor, "d_k sample"]]]:
+    """The pairs q and k of some blocks, in float32; each block is written over the one before.
 
     Each block has a random stream of its own, made from the seed, d_k and its index, so blocks
     may be drawn in any order, and a longer run begins with the numbers of a shorter one.
     """
-    digest = hashlib.blake2b(f"{seed}/{d_k}".encode(), digest_size=4).digest()
-    generator = torch.Generator().manual_seed((int.from_bytes(digest) + index) % 2**32)
-    if entries == "linear":
-        return _fresh_outputs(d_k, generator), _fresh_outputs(d_k, generator)
-    shape = (d_k, block_size(d_k, entries))
-    return _entries(shape, entries, mean, generator), _entries(shape, entries, mean, generator)
+    stream = int.from_bytes(hashlib.blake2b(f"{seed}/{d_k}".encode(), digest_size=4).digest())
+    generator = torch.Generator()
+    q, k = torch.empty(2, d_k, block_size(d_k, entries)).unbind()
+    for index in indices:
+        generator.manual_seed((stream + index) % 2**32)
+        for part in (q, k):
+            if entries == "linear":
+                _fill_by_fresh_layers(part, generator)
+            else:
+                _fill(part, entries, mean, generator)
+        yield q, k
 
 
-def _entries(shape: tuple[int, int], entries: str, mean: float, generator: torch.Generator) -> Tensor:
+def _fill(part: Tensor, entries: str, mean: float, generator: torch.Generator) -> None:
     """Independent entries of one law; all but the shifted one have mean 0 and variance 1."""
-    drawn = torch.empty(shape)
     if entries == "uniform":
-        return drawn.uniform_(-math.sqrt(3), math.sqrt(3), generator=generator)
-    if entries == "signs":
-        return drawn.random_(0, 2, generator=generator).mul_(2).sub_(1)
-    return drawn.normal_(mean if entries == "shifted" else 0.0, 1.0, generator=generator)
+        part.uniform_(-math.sqrt(3), math.sqrt(3), generator=generator)
+    elif entries == "signs":
+        part.random_(0, 2, generator=generator).mul_(2).sub_(1)
+    else:
+        part.normal_(mean if entries == "shifted" else 0.0, 1.0, generator=generator)
 
 
 def _layers_per_block(d: int) -> int:
     return min(256, max(1, _BLOCK // d**2))
 
 
-def _fresh_outputs(d: int, generator: torch.Generator) -> Float[Tensor, "d sample"]:
+def _fill_by_fresh_layers(part: Float[Tensor, "d sample"], generator: torch.Generator) -> None:
     """What freshly initialised layers d → d make of uniform tokens, PAIRS_PER_LAYER tokens per layer.
 
     Weights and biases are uniform in ±1/√d, as in torch.nn.Linear. A layer is drawn some rows at a
     time, so that even 4096 × 4096 weights stay in the cache.
     """
-    layers, bound = _layers_per_block(d), 1 / math.sqrt(d)
+    d = len(part)
+    layers, bound, rows = _layers_per_block(d), 1 / math.sqrt(d), max(1, _LAYER_BLOCK // d)
     tokens = torch.empty(layers, d, PAIRS_PER_LAYER).uniform_(generator=generator)
-    outputs = torch.empty(layers, d, PAIRS_PER_LAYER)
-    rows = max(1, _LAYER_BLOCK // d)
+    outputs = part.view(d, layers, PAIRS_PER_LAYER).transpose(0, 1)
     for start in range(0, d, rows):
         size = min(rows, d - start)
         weight = torch.empty(layers, size, d).uniform_(-bound, bound, generator=generator)
         bias = torch.empty(layers, size, 1).uniform_(-bound, bound, generator=generator)
         outputs[:, start : start + size] = torch.baddbmm(bias, weight, tokens)
-    return outputs.transpose(0, 1).reshape(d, -1)
 
 
-def dot_products(q: Float[Tensor, "d_k sample"], k: Float[Tensor, "d_k sample"]) -> Float[Tensor, " sample"]:
-    """The inner product of each pair; torch adds float32 numbers pairwise, so errors stay near one last bit."""
-    return (q * k).sum(dim=0)
+def dot_products_(q: Float[Tensor, "d_k sample"], k: Float[Tensor, "d_k sample"]) -> Float[Tensor, " sample"]:
+    """The inner product of each pair, written over q on the way.
+
+    torch adds float32 numbers pairwise, so errors stay near one last bit.
+    """
+    return q.mul_(k).sum(dim=0)
 
 
 def row_products(
@@ -98,17 +102,18 @@ def row_products(
     """
     used = n_rows * n_keys
     queries, keys = q[:, :used:n_keys], k[:, :used].reshape(len(k), n_rows, n_keys)
-    return (queries.unsqueeze(-1) * keys).sum(dim=0)
+    return torch.bmm(queries.T.unsqueeze(1), keys.transpose(0, 1)).squeeze(1)
 
 
-def on_all_cores(work: Callable[[int], Result], indices: range) -> list[Result]:
-    """The results of work for every index, in order; torch lets go of Python's lock while it draws."""
-    if len(indices) < 2:
-        return [work(index) for index in indices]
+def on_all_cores(work: Callable[[range], None], indices: range) -> None:
+    """Has the indices worked through in parts, one per thread; torch lets go of Python's lock while it draws."""
     size = math.ceil(len(indices) / _WORKERS)
-    parts = [indices[start : start + size] for start in range(0, len(indices), size)]
+    parts = [indices[start : start + size] for start in range(0, len(indices), max(1, size))]
+    if len(parts) == 1:
+        work(parts[0])
+        return
     with ThreadPoolExecutor(_WORKERS) as pool:
-        return [result for part in pool.map(lambda part: [work(index) for index in part], parts) for result in part]
+        list(pool.map(work, parts))
 
 
 def sample_dot_products(
@@ -138,9 +143,11 @@ def sample_dot_products(
         raise ValueError(f"seed must be 0 or more, got {seed}")
     samples, size = torch.empty(n_samples), block_size(d_k, entries)
 
-    def fill(index: int) -> None:
-        target = samples[index * size : (index + 1) * size]
-        target.copy_(dot_products(*draw_block(d_k, index, seed=seed, entries=entries, mean=mean))[: len(target)])
+    def fill(indices: range) -> None:
+        blocks = draw_blocks(d_k, indices, seed=seed, entries=entries, mean=mean)
+        for index, (q, k) in zip(indices, blocks, strict=True):
+            target = samples[index * size : (index + 1) * size]
+            target.copy_(dot_products_(q, k)[: len(target)])
 
     on_all_cores(fill, range(math.ceil(n_samples / size)))
     return samples

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from attn_core.draws import (
     block_size,
-    dot_products,
-    draw_block,
+    dot_products_,
+    draw_blocks,
     numbers_per_block,
     on_all_cores,
     row_products,
@@ -185,12 +185,13 @@ def _piece(settings: ScalingSettings, d_k: int, blocks: range) -> tuple[Tensor, 
     (first_sample, first_row), (last_sample, last_row) = place(blocks.start), place(blocks.stop)
     samples, rows = torch.empty(last_sample - first_sample), torch.empty(last_row - first_row, n_keys)
 
-    def fill(block: int) -> None:
-        (sample, row), (next_sample, next_row) = place(block), place(block + 1)
-        q, k = draw_block(d_k, block, seed=settings.sample_seed, entries=settings.entries, mean=settings.mean)
-        samples[sample - first_sample : next_sample - first_sample] = dot_products(q, k)[: next_sample - sample]
-        if next_row > row:
-            rows[row - first_row : next_row - first_row] = row_products(q, k, next_row - row, n_keys)
+    def fill(part: range) -> None:
+        pairs = draw_blocks(d_k, part, seed=settings.sample_seed, entries=settings.entries, mean=settings.mean)
+        for block, (q, k) in zip(part, pairs, strict=True):
+            (sample, row), (next_sample, next_row) = place(block), place(block + 1)
+            if next_row > row:
+                rows[row - first_row : next_row - first_row] = row_products(q, k, next_row - row, n_keys)
+            samples[sample - first_sample : next_sample - first_sample] = dot_products_(q, k)[: next_sample - sample]
 
     on_all_cores(fill, blocks)
     return samples.double(), rows.double()

@@ -2,9 +2,9 @@
 
 Yardsticks: drawing the same count of normal numbers and nothing else (torch, float32, in place, one
 thread), and the same inner products, variance and histogram written directly in NumPy (float64, default_rng).
-Each round times all of them one after the other; what is printed are medians over the rounds of the ratios
-within a round, because a shared machine changes speed from one second to the next. The experiment uses two
-threads: "time" is what passes on the clock, "work" is the processor time of all threads together.
+The rounds time all of them one after the other. Printed are the median over the rounds of the ratio within
+a round, and the ratio of the best rounds: other programs on a shared machine can only make a round slower.
+The experiment runs on two threads; "one thread" compares processor time, without that help.
 
     python -m benchmarks.scaling [--quick]
 """
@@ -12,11 +12,12 @@ threads: "time" is what passes on the clock, "work" is the processor time of all
 import argparse
 import statistics
 import time
-from collections.abc import Callable
+from unittest import mock
 
 import numpy as np
 import torch
 
+from attn_core import draws
 from attn_core.measurement import Measurement
 from attn_core.scaling import ScalingSettings, variance_experiment
 
@@ -42,34 +43,38 @@ def experiment(settings: ScalingSettings) -> list[Measurement]:
     return list(variance_experiment(settings))
 
 
-def seconds(work: Callable[[], object]) -> tuple[float, float]:
-    """Time on the clock and processor time."""
-    clock, processor = time.perf_counter(), time.process_time()
-    work()
-    return time.perf_counter() - clock, time.process_time() - processor
+def one_thread(settings: ScalingSettings) -> None:
+    with mock.patch.object(draws, "_WORKERS", 1):
+        experiment(settings)
+
+
+def ratio(above: list[float], below: list[float]) -> str:
+    """Median of the ratios, and the ratio of the best."""
+    median = statistics.median(a / b for a, b in zip(above, below, strict=True))
+    return f"{median:.2f} ({min(above) / min(below):.2f})"
 
 
 def compare(settings: ScalingSettings, n_rounds: int) -> None:
     """Prints the ratios for one size of experiment, softmax figures included."""
     d_ks, n_samples = settings.d_ks, settings.n_samples
-    rounds = []
+    works = {
+        "ours": lambda: experiment(settings),
+        "draw": lambda: only_draw(2 * sum(d_ks) * n_samples),
+        "numpy": lambda: numpy_experiment(d_ks, n_samples),
+        "alone": lambda: one_thread(settings),
+    }
+    took: dict[str, list[float]] = {}
     for _ in range(n_rounds):
-        ours, drawing, numpys = (
-            seconds(work)
-            for work in (
-                lambda: experiment(settings),
-                lambda: only_draw(2 * sum(d_ks) * n_samples),
-                lambda: numpy_experiment(d_ks, n_samples),
-            )
-        )
-        to_draw, to_numpy = ([a / b for a, b in zip(*pair, strict=True)] for pair in ((ours, drawing), (numpys, ours)))
-        rounds.append((ours[0], *to_draw, *to_numpy))
-    took, draw_time, draw_work, numpy_time, numpy_work = map(statistics.median, zip(*rounds, strict=True))
-    print(
-        f"d_k 1 … {d_ks[-1]:>4}, {n_samples:>7} samples, {took:5.2f} s: "
-        f"{draw_time:.2f} × the time and {draw_work:.2f} × the work of drawing alone; "
-        f"NumPy takes {numpy_time:.1f} × the time and {numpy_work:.1f} × the work"
-    )
+        for name, work in works.items():
+            clock, processor = time.perf_counter(), time.process_time()
+            work()
+            took.setdefault(name, []).append(time.perf_counter() - clock)
+            took.setdefault(f"{name} work", []).append(time.process_time() - processor)
+    print(f"d_k 1 … {d_ks[-1]}, {n_samples} samples: median (best)")
+    print(f"  two threads, clock:    {ratio(took['ours'], took['draw'])} × drawing alone")
+    print(f"                         {ratio(took['numpy'], took['ours'])} × faster than NumPy")
+    print(f"  one thread, processor: {ratio(took['alone work'], took['draw work'])} × drawing alone")
+    print(f"                         {ratio(took['numpy work'], took['alone work'])} × faster than NumPy")
 
 
 def longest_wait(settings: ScalingSettings) -> None:
