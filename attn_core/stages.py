@@ -7,6 +7,7 @@ from typing import Literal
 from jaxtyping import Float
 from torch import Tensor
 
+from attn_core.edits import EditedMatrix
 from attn_core.geometry import cosines, distances
 from attn_core.lesson import LessonTrace
 from attn_core.softmax import SoftmaxTrace
@@ -20,7 +21,8 @@ STEPS: tuple[Step, ...] = ("x", "q", "k", "v", "scores", "output")
 class Matrix:
     """A matrix with what its symbol, its rows and its columns are called, and the part it plays.
 
-    `symbol` is LaTeX; `entry` is the LaTeX letter of a single entry.
+    `symbol` is LaTeX; `entry` is the LaTeX letter of a single entry; `edited` are the cells whose
+    number was put in by hand.
     """
 
     symbol: str
@@ -29,6 +31,7 @@ class Matrix:
     values: Float[Tensor, "row column"]
     rows: tuple[str, ...]
     columns: tuple[str, ...]
+    edited: tuple[tuple[int, int], ...] = ()
 
     @property
     def unit_range(self) -> bool:
@@ -74,12 +77,13 @@ def similarity_view(trace: LessonTrace, view: Literal["scores", "scaled", "cosin
     if view == "scores":
         return product
     values = trace.attention.scaled if view == "scaled" else cosines(trace.q, trace.k)
-    symbol = r"S / \sqrt{d_k}" if view == "scaled" else r"\cos(q, k)"
+    scaled = {"sqrt_d_k": r"S / \sqrt{d_k}", "none": "S / 1", "d_k": "S / d_k"}[trace.lesson.scale]
+    symbol = scaled if view == "scaled" else r"\cos(q, k)"
     return dataclasses.replace(product, result=dataclasses.replace(product.result, symbol=symbol, values=values))
 
 
 def thread(trace: LessonTrace) -> tuple[Matrix, ...]:
-    """Every matrix of the lesson in order: one-hot, X, Q, K, V, S, S/√d_k, A, O."""
+    """Every matrix of the lesson in order: one-hot, X, Q, K, V, S, S over its divisor, A, O."""
     return (
         _one_hot(trace),
         _x(trace),
@@ -101,17 +105,31 @@ def _one_hot(trace: LessonTrace) -> Matrix:
 
 def _w_e(trace: LessonTrace) -> Matrix:
     columns = _dimensions("x", trace.lesson.d_model)
-    return Matrix("W_E", "w", "weight", trace.w_e, trace.vocabulary.words, columns)
+    return Matrix("W_E", "w", "weight", trace.w_e, trace.vocabulary.words, columns, _edited(trace, "W_E"))
 
 
 def _x(trace: LessonTrace) -> Matrix:
-    return Matrix("X", "x", "embedding", trace.x, trace.tokens, _dimensions("x", trace.lesson.d_model))
+    columns = _dimensions("x", trace.lesson.d_model)
+    return Matrix("X", "x", "embedding", trace.x, trace.tokens, columns, _edited(trace, "x"))
 
 
-def _projection(trace: LessonTrace, step: str) -> Matrix:
+def _projection(trace: LessonTrace, step: Literal["q", "k", "v"]) -> Matrix:
     size = trace.lesson.d_model
-    values = {"q": trace.w_q, "k": trace.w_k, "v": trace.w_v}[step]
-    return Matrix(f"W_{step.upper()}", "w", "weight", values, _dimensions("x", size), _dimensions(step, size))
+    names: dict[str, EditedMatrix] = {"q": "W_Q", "k": "W_K", "v": "W_V"}
+    name, values = names[step], {"q": trace.w_q, "k": trace.w_k, "v": trace.w_v}[step]
+    return Matrix(name, "w", "weight", values, _dimensions("x", size), _dimensions(step, size), _edited(trace, name))
+
+
+def editable_matrix(trace: LessonTrace, name: EditedMatrix) -> Matrix:
+    """The matrix that edits of this name change."""
+    if name in ("W_E", "x"):
+        return _w_e(trace) if name == "W_E" else _x(trace)
+    steps: dict[str, Literal["q", "k", "v"]] = {"W_Q": "q", "W_K": "k", "W_V": "v"}
+    return _projection(trace, steps[name])
+
+
+def _edited(trace: LessonTrace, name: EditedMatrix) -> tuple[tuple[int, int], ...]:
+    return tuple((edit.row, edit.column) for edit in trace.lesson.edits if edit.matrix == name)
 
 
 def _projected(trace: LessonTrace, step: str) -> Matrix:

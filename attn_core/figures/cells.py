@@ -1,6 +1,7 @@
 """Matrices as cells with numbers: the one way every page draws them."""
 
 import html
+import unicodedata
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -10,7 +11,7 @@ import torch
 from torch import Tensor
 
 from attn_core.numbers import decimals_for, written
-from attn_core.palette import NEUTRAL, ROLE_COLORS
+from attn_core.palette import EDITED, NEUTRAL, ROLE_COLORS
 from attn_core.stages import Matrix
 
 NUMBERS_UP_TO = 12
@@ -24,6 +25,12 @@ def label(token: str) -> str:
     characters = regex.findall(r"\X", token)
     short = token if len(characters) <= _LABEL_LENGTH else "".join(characters[: _LABEL_LENGTH - 1]) + "…"
     return html.escape(short, quote=False)
+
+
+def label_width(token: str) -> int:
+    """About how many pixels the label takes: a full-width character as many as the text's size, others fewer."""
+    characters = regex.findall(r"\X", html.unescape(label(token)))
+    return sum(_TEXT_SIZE + 1 if unicodedata.east_asian_width(c[0]) in "FW" else 11 for c in characters)
 
 
 def diverging(role: str) -> list[list[float | str]]:
@@ -96,6 +103,13 @@ def outline(x0: float, x1: float, y0: float, y1: float, color: str, width: int =
     return go.layout.Shape(
         type="rect", x0=x0, x1=x1, y0=y0, y1=y1, line={"color": color, "width": width}, layer="above"
     )
+
+
+def edit_marks(matrix: Matrix, x_edges: Sequence[float], y_edges: Sequence[float]) -> list[go.layout.Shape]:
+    """Dotted frames around the cells whose number was put in by hand."""
+    inside = [(r, c) for r, c in matrix.edited if r < len(y_edges) - 1 and c < len(x_edges) - 1]
+    marks = [outline(x_edges[c], x_edges[c + 1], y_edges[r], y_edges[r + 1], EDITED, width=4) for r, c in inside]
+    return [mark.update(line_dash="dot") for mark in marks]
 
 
 def click_targets(x_edges: Sequence[float], y_edges: Sequence[float], hover: list[list[str]]) -> go.Scatter:

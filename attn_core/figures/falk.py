@@ -13,8 +13,10 @@ from attn_core.figures.cells import (
     cells,
     centres,
     click_targets,
+    edit_marks,
     hover_texts,
     label,
+    label_width,
     outline,
     still_layout,
     texts,
@@ -81,7 +83,7 @@ def falk(product: Stage, row: int, column: int) -> go.Figure:
         layout=_layout(product, grid),
     )
     figure.update_layout(
-        shapes=_outlines(product, grid, row, column),
+        shapes=[*_marks(product, grid), *_outlines(product, grid, row, column)],
         annotations=[*_inner_labels(product, grid), *_names(product, grid)],
     )
     return figure
@@ -97,6 +99,14 @@ def _block(matrix: Matrix, x_edges: tuple[float, ...], y_edges: tuple[float, ...
         hover=hover_texts(matrix),
         unit_range=matrix.unit_range,
     )
+
+
+def _marks(product: Stage, grid: _Grid) -> list[go.layout.Shape]:
+    return [
+        *edit_marks(product.left, grid.left_x, grid.bottom_y),
+        *edit_marks(product.right, grid.right_x, grid.top_y),
+        *edit_marks(product.result, grid.right_x, grid.bottom_y),
+    ]
 
 
 def _outlines(product: Stage, grid: _Grid, row: int, column: int) -> list[go.layout.Shape]:
@@ -149,7 +159,7 @@ def _layout(product: Stage, grid: _Grid) -> go.Layout:
         x_range=(grid.left_x[0], grid.right_x[-1]),
         y_range=(grid.top_y[0] - 0.05, grid.bottom_y[-1] + 0.8),
     )
-    layout.margin.r = 14 + 11 * max(len(label(name)) for name in product.right.rows)
+    layout.margin.r = 14 + max(label_width(name) for name in product.right.rows)
     layout.xaxis.update(
         tickvals=centres(grid.right_x),
         ticktext=[label(name) for name in product.result.columns],

@@ -4,7 +4,16 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from torch import Tensor
 
-from attn_core.figures.cells import NUMBERS_UP_TO, cells, click_targets, hover_texts, label, outline, still_layout
+from attn_core.figures.cells import (
+    NUMBERS_UP_TO,
+    cells,
+    click_targets,
+    edit_marks,
+    hover_texts,
+    label,
+    outline,
+    still_layout,
+)
 from attn_core.figures.symbols import html_symbol
 from attn_core.palette import QUERY, ROLE_COLORS
 from attn_core.stages import Matrix
@@ -20,7 +29,7 @@ def grid(
     *,
     totals: Float[Tensor, "row 1"] | None = None,
 ) -> go.Figure:
-    """The matrix as cells; the chosen row is outlined in the query's colour, the chosen cell in its own.
+    """The matrix as cells; the chosen row of scores is outlined in the query's colour, else all in its own.
 
     `totals` stands apart at the right as a column Σ. Traces: matrix, click targets over it (their
     customdata is [row, column]), totals.
@@ -66,8 +75,12 @@ def grid(
         showarrow=False,
         font={"color": ROLE_COLORS[matrix.role], "size": 16},
     )
+    for mark in edit_marks(matrix, x_edges, y_edges):
+        figure.add_shape(mark)
     if row is not None:
-        figure.add_shape(outline(0, right, row, row + 1, QUERY))
+        figure.add_shape(
+            outline(0, right, row, row + 1, QUERY if matrix.role == "scores" else ROLE_COLORS[matrix.role])
+        )
         if column is not None:
             figure.add_shape(outline(column, column + 1, row, row + 1, ROLE_COLORS[matrix.role], width=5))
     return figure

@@ -4,6 +4,7 @@ _HTML = {
     r"\text{one-hot}": "one-hot",
     r"^{\top}": "<sup>T</sup>",
     r"\sqrt{d_k}": "√d<sub>k</sub>",
+    "/ d_k": "/ d<sub>k</sub>",
     r"\cos": "cos",
     "e^z": "e<sup>z</sup>",
     "W_E": "W<sub>E</sub>",

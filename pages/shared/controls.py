@@ -5,8 +5,10 @@ import streamlit as st
 from attn_core.lesson import LANGUAGES, SCALES, Lesson
 from attn_core.links import Linked
 from attn_core.tokens import SEGMENTATIONS
-from pages.shared.lesson import warn_about_text
+from pages.shared.editing import edit_popover
+from pages.shared.lesson import warn_about_edits, warn_about_text
 from pages.shared.link import change_language, current, tied
+from pages.shared.share import share_popover
 from pages.shared.text import _, plain
 
 _LANGUAGE_NAMES = {"ja": "日本語", "en": "English"}
@@ -23,6 +25,8 @@ def lesson_bar(*records: type[Linked]) -> None:
         )
         with st.popover(_("Lesson settings"), icon=":material/tune:"):
             _settings()
+        edit_popover()
+        share_popover(*records)
         language = tied(Lesson, "lang") | {"on_change": change_language, "args": ()}
         st.segmented_control(
             _("Language"),
@@ -33,11 +37,12 @@ def lesson_bar(*records: type[Linked]) -> None:
             **language,
         )
     warn_about_text()
+    warn_about_edits()
     for record in (Lesson, *records):
         for entry in current(record).ignored:
             st.warning(
                 _(
-                    "“{value}” is not possible for {name}. Allowed: {allowed}. The default is used.",
+                    "“{value}” is not possible for {name} and was left out. Allowed: {allowed}.",
                     value=plain(entry.value[:80]),
                     name=f"`{entry.name}`",
                     allowed=plain(entry.allowed),

@@ -24,10 +24,16 @@ def warn_about_text() -> None:
     if trace.lesson.text != lesson.text:
         st.warning(_("The text holds no word. The default sentence is shown; type at least one word."))
     if len(lesson.text) > MAX_CHARACTERS:
-        st.warning(
-            _("The text has {n} characters; the first {limit} are used.", n=len(lesson.text), limit=MAX_CHARACTERS)
-        )
+        st.warning(_("The text has more than {limit} characters; the first {limit} are used.", limit=MAX_CHARACTERS))
     if trace.n_cut:
         st.warning(
             _("The text has {n} tokens; the first {limit} are used.", n=MAX_TOKENS + trace.n_cut, limit=MAX_TOKENS)
         )
+
+
+def warn_about_edits() -> None:
+    """Says so where an edit names a cell that its matrix does not have."""
+    unused = current_trace().unused_edits
+    if unused:
+        names = ", ".join(f"`{edit}`" for edit in unused)
+        st.warning(_("These edits lie outside their matrix and change nothing: {names}", names=names))

@@ -9,15 +9,20 @@ widget's key and the URL parameter are the same word.
 import dataclasses
 from collections.abc import Mapping
 from typing import Any, TypeVar
+from urllib.parse import urlencode
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from attn_core.lesson import LANGUAGES, Lesson
 from attn_core.links import Ignored, Linked
+from attn_core.tokens import MAX_CHARACTERS
 
 # In the links of the lecture plan: the record is read from the URL although the session has one.
 _OPEN = "open"
+
+# Characters: what every browser, proxy and server passes on.
+MAX_LINK = 8000
 
 Record = TypeVar("Record", bound=Linked)
 
@@ -25,20 +30,33 @@ Record = TypeVar("Record", bound=Linked)
 def current(record_type: type[Record]) -> Record:
     """The session's record of this type."""
     name = record_type.__name__
-    if name not in st.session_state or _went_through_history() or _OPEN in st.query_params:
-        st.session_state[name] = record_type.from_query({"lang": _browser_language()} | st.query_params.to_dict())
-    record: Record = st.session_state[name]
-    return record
+    if name not in st.session_state or _went_through_history() or _follows_prepared_link():
+        record = record_type.from_query({"lang": _browser_language()} | st.query_params.to_dict())
+        st.session_state[name] = _with_short_text(record)
+    found: Record = st.session_state[name]
+    return found
 
 
 def change(record_type: type[Linked], **values: Any) -> None:
-    """Replaces fields of the session's record; what is not allowed is refused and reported."""
+    """Replaces fields of the session's record; what is not allowed, or too long for a link, is refused and reported."""
     record = current(record_type)
     try:
-        st.session_state[record_type.__name__] = dataclasses.replace(record, ignored=(), **values)
+        changed = _with_short_text(dataclasses.replace(record, ignored=(), **values))
     except ValueError:
-        refused = tuple(Ignored(name, str(value), str(record.allowed(name))) for name, value in values.items())
-        st.session_state[record_type.__name__] = dataclasses.replace(record, ignored=refused)
+        for name, value in values.items():
+            refuse(record_type, name, str(value))
+        return
+    if len(urlencode(changed.to_query())) > MAX_LINK:
+        refuse(record_type, ", ".join(values), "…", f"≤ {MAX_LINK} URL characters")
+        return
+    st.session_state[record_type.__name__] = changed
+
+
+def refuse(record_type: type[Linked], name: str, value: str, allowed: str | None = None) -> None:
+    """Leaves the record as it is and reports the value that was not taken."""
+    record = current(record_type)
+    entry = Ignored(name, value, allowed or str(record.allowed(name)))
+    st.session_state[record_type.__name__] = dataclasses.replace(record, ignored=(entry,))
 
 
 def tied(record_type: type[Linked], name: str) -> dict[str, Any]:
@@ -52,6 +70,7 @@ def tied(record_type: type[Linked], name: str) -> dict[str, Any]:
 def write_link(*record_types: type[Linked]) -> None:
     """Brings the browser's address in line with the records."""
     query = link_query(*record_types)
+    st.session_state["_followed"] = st.query_params.to_dict() if _OPEN in st.query_params else None
     if st.query_params.to_dict() != query:
         st.query_params.from_dict(query)
 
@@ -68,6 +87,18 @@ def prepared_query(query: Mapping[str, str]) -> dict[str, str]:
 
 def _take(record_type: type[Linked], name: str) -> None:
     change(record_type, **{name: st.session_state[name]})
+
+
+def _follows_prepared_link() -> bool:
+    """Whether this run opens a prepared link; a run that starts before the address is rewritten does not again."""
+    return _OPEN in st.query_params and st.query_params.to_dict() != st.session_state.get("_followed")
+
+
+def _with_short_text(record: Record) -> Record:
+    """One character more than is used, so that the reader is told."""
+    if isinstance(record, Lesson) and len(record.text) > MAX_CHARACTERS:
+        return dataclasses.replace(record, text=record.text[: MAX_CHARACTERS + 1])
+    return record
 
 
 def _went_through_history() -> bool:

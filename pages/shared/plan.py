@@ -11,13 +11,13 @@ from pages.shared.text import _
 STAGE_PAGES = (
     "one_hot",
     "one_hot",
+    "query_key_value",
+    "query_key_value",
+    "query_key_value",
     "similarity",
     "similarity",
     "softmax",
-    "similarity",
-    "similarity",
-    "softmax",
-    "softmax",
+    "weighted_sum",
 )
 
 

@@ -6,6 +6,8 @@ from attn_core.links import Linked, OneOf, Whole, linked
 
 VIEWS = ("scores", "scaled", "cosine")
 
+LAYERS = ("q", "k", "v")
+
 
 @dataclass(frozen=True)
 class OverviewSettings(Linked):
@@ -19,3 +21,10 @@ class SimilaritySettings(Linked):
     """Which figure of a pair the similarity page shows."""
 
     view: str = linked("scores", OneOf(VIEWS))
+
+
+@dataclass(frozen=True)
+class LayerSettings(Linked):
+    """Which of the three layers the query, key and value page works out."""
+
+    layer: str = linked("q", OneOf(LAYERS))

@@ -10,11 +10,12 @@ import streamlit as st
 from attn_core import Lesson, run_lesson
 from attn_core.figures.falk import falk
 from attn_core.links import Linked
+from attn_core.mixing import MixingSettings
 from attn_core.scaling import ScalingSettings
 from attn_core.softmax import SoftmaxSettings
 from attn_core.stages import stage
 from pages.shared.link import current, link_query, prepared_query, write_link
-from pages.shared.settings import OverviewSettings, SimilaritySettings
+from pages.shared.settings import LayerSettings, OverviewSettings, SimilaritySettings
 from pages.shared.text import _
 
 
@@ -36,8 +37,10 @@ class PageEntry:
 PAGES = (
     PageEntry("overview", "", "home", (OverviewSettings,)),
     PageEntry("one_hot", "steps", "scatter_plot"),
+    PageEntry("query_key_value", "steps", "call_split", (LayerSettings,)),
     PageEntry("similarity", "steps", "grid_on", (SimilaritySettings,)),
     PageEntry("softmax", "steps", "equalizer", (SoftmaxSettings,)),
+    PageEntry("weighted_sum", "steps", "join", (MixingSettings,)),
     PageEntry("scaling", "experiments", "science", (ScalingSettings,)),
 )
 
@@ -47,8 +50,10 @@ def title(name: str) -> str:
     return {
         "overview": _("Overview"),
         "one_hot": _("One-hot and embedding"),
+        "query_key_value": _("Query, key, value"),
         "similarity": _("Similarity matrix"),
         "softmax": _("Softmax weights"),
+        "weighted_sum": _("Weighted sum"),
         "scaling": _("Why divide by √dₖ"),
     }[name]
 

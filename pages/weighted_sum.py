@@ -1,0 +1,73 @@
+"""Weighted sum: every output is a mixture of all values."""
+
+import streamlit as st
+
+from attn_core import attend
+from attn_core.explain import explain
+from attn_core.figures.contributions import contributions
+from attn_core.figures.falk import falk
+from attn_core.figures.hull import hull
+from attn_core.formulas import WEIGHTED_SUM
+from attn_core.mixing import MixingSettings, mixture
+from attn_core.stages import stage
+from pages.shared.controls import limits
+from pages.shared.lecture import closing, opening, terms_table, worked
+from pages.shared.lesson import current_trace
+from pages.shared.link import current, tied
+from pages.shared.picker import cell_chart, cell_lists, chart
+from pages.shared.shell import require_shell
+from pages.shared.text import _, plain, prose
+
+require_shell()
+trace = current_trace()
+row, column, fields = trace.lesson.query, trace.lesson.column, ("query", "column")
+product = stage(trace, "output")
+explanation = explain(trace, "output", row, column)
+query = trace.tokens[row]
+mixed = mixture(trace, current(MixingSettings))
+
+opening("weighted_sum", WEIGHTED_SUM)
+picture, numbers = st.columns([3, 2], gap="large")
+with picture:
+    alt = _(
+        "Weights times V: output of {query}, column {column}: {value:.4f}.",
+        query=query,
+        column=column,
+        value=explanation.total,
+    )
+    cell_chart(falk(product, row, column), "sum_product", alt, fields=fields)
+with numbers:
+    cell_lists(trace, product.result, fields=fields, labels=("query", _("column")))
+    st.markdown(
+        _(
+            "The output of **{query}**, column {column}, takes something from every value:",
+            query=plain(query),
+            column=column,
+        )
+    )
+    worked(explanation)
+terms_table(explanation)
+
+st.subheader(_("Move weight and see the output move"), anchor=False)
+st.markdown(prose("weighted_sum", "moving"))
+stacked, plane = st.columns(2, gap="large")
+with stacked:
+    places, label = range(len(trace.tokens)), lambda index: f"{index}: {trace.tokens[index]}"
+    with st.container(horizontal=True):
+        st.selectbox(_("Take weight from"), places, format_func=label, width=150, **tied(MixingSettings, "giver"))
+        st.selectbox(_("Give it to"), places, format_func=label, width=150, **tied(MixingSettings, "taker"))
+    st.slider(
+        _("Share of the giver's weight"), step=0.05, **limits(MixingSettings, "moved"), **tied(MixingSettings, "moved")
+    )
+    alt = _(
+        "Contributions of each value to the output of {query}; weights sum to {total:.4f}",
+        query=query,
+        total=float(mixed.weights.sum()),
+    )
+    chart(contributions(mixed, trace.tokens), "sum_contributions", alt)
+    st.caption(alt)
+with plane:
+    alt = _("Values, their convex hull, and the output of {query} inside it", query=query)
+    chart(hull(mixed, trace.tokens), "sum_hull", alt)
+    st.caption(prose("weighted_sum", "exact_plane" if mixed.is_exact_plane else "pca_plane"))
+closing("weighted_sum", attend)
