@@ -12,6 +12,7 @@ from pages.shared.lesson import current_trace
 from pages.shared.link import current
 from pages.shared.picker import block_clicked, chart, step_buttons
 from pages.shared.plan import STAGE_PAGES, show_plan
+from pages.shared.prepared import show_presets
 from pages.shared.settings import OverviewSettings
 from pages.shared.shell import go_to, page_link, require_shell
 from pages.shared.text import _, prose
@@ -37,4 +38,6 @@ with numbers:
 
 st.subheader(_("Lecture plan (90 minutes)"), anchor=False)
 show_plan()
+st.subheader(_("Prepared lessons"), anchor=False)
+show_presets()
 closing("overview", run_lesson)

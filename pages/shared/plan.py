@@ -36,12 +36,12 @@ def lecture_plan() -> tuple[PlanPart, ...]:
     return (
         PlanPart(5, "overview", _("The question: how does a word take its neighbours into account?"), {"stage": "0"}),
         PlanPart(10, "one_hot", _("From word to number: ID, one-hot, and the row that W_E gives")),
-        PlanPart(10, "one_hot", _("Try another sentence and another d_model"), {"d_model": "8", "seed": "1"}),
+        PlanPart(10, "query_key_value", _("One vector, three layers: query, key, value")),
         PlanPart(15, "similarity", _("One score, term by term; then all of them in one product")),
         PlanPart(5, "similarity", _("Inner product against cosine"), {"view": "cosine"}),
-        PlanPart(15, "softmax", _("From scores to weights: exponential, sum, division")),
+        PlanPart(10, "softmax", _("From scores to weights: exponential, sum, division")),
         PlanPart(5, "softmax", _("A sharper softmax: temperature 0.2"), {"temperature": "0.2"}),
-        PlanPart(5, "softmax", _("Why the maximum is subtracted: add 1000 to every score"), {"offset": "1000"}),
+        PlanPart(10, "weighted_sum", _("Weights times values: every output sees the whole sentence")),
         PlanPart(15, "scaling", _("Why √dₖ: measure the variance yourself")),
         PlanPart(5, "overview", _("All of it once more, in one strip")),
     )

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import streamlit as st
 
 from attn_core import Lesson, run_lesson
+from attn_core.exercises import ExerciseSettings
 from attn_core.figures.falk import falk
 from attn_core.links import Linked
 from attn_core.mixing import MixingSettings
@@ -42,6 +43,7 @@ PAGES = (
     PageEntry("softmax", "steps", "equalizer", (SoftmaxSettings,)),
     PageEntry("weighted_sum", "steps", "join", (MixingSettings,)),
     PageEntry("scaling", "experiments", "science", (ScalingSettings,)),
+    PageEntry("exercises", "experiments", "quiz", (ExerciseSettings,)),
 )
 
 
@@ -55,6 +57,7 @@ def title(name: str) -> str:
         "softmax": _("Softmax weights"),
         "weighted_sum": _("Weighted sum"),
         "scaling": _("Why divide by √dₖ"),
+        "exercises": _("Exercises"),
     }[name]
 
 

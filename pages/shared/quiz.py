@@ -1,0 +1,196 @@
+"""Asking the exercises of a lesson: questions in words, answers, progress, and results to take along."""
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import streamlit as st
+
+from attn_core import LessonTrace
+from attn_core.answers import Progress, answer, reveal, table_csv
+from attn_core.exercises import Cell, Exercise, ExerciseSettings, another_seed, exercises
+from pages.shared.link import change, current
+from pages.shared.text import _, plain
+
+_MARKS = {"right": "✓", "wrong": "✗", "new": ""}
+
+
+@dataclass(frozen=True)
+class Quiz:
+    """The questions of one lesson and one seed, and what this session has answered.
+
+    `progress` is the session's own list, one entry per question; `number` counts the session's quizzes.
+    """
+
+    trace: LessonTrace
+    questions: tuple[Exercise, ...]
+    progress: list[Progress]
+    number: int
+
+    @property
+    def shown(self) -> int:
+        """Which question is shown; a link may name one that this lesson does not have."""
+        return min(current(ExerciseSettings).question, len(self.questions) - 1)
+
+
+def current_quiz(trace: LessonTrace) -> Quiz:
+    """The session's quiz; the chosen cell and the language of the screen change no question."""
+    settings = current(ExerciseSettings)
+    lesson = dataclasses.replace(trace.lesson, lang="ja", query=0, key=0, column=0)
+    key = (lesson, settings.exercise_seed)
+    if st.session_state.get("_exercises", (None,))[0] != key:
+        st.session_state["_exercises"] = key, exercises(trace, settings)
+    questions = st.session_state["_exercises"][1]
+    kept = st.session_state.setdefault("_exercise_progress", {})
+    progress = kept.setdefault(key, [Progress()] * len(questions))
+    quiz = Quiz(trace, questions, progress, list(kept).index(key))
+    if quiz.shown != settings.question:
+        change(ExerciseSettings, question=quiz.shown)
+    return quiz
+
+
+def new_numbers() -> None:
+    """Other cells and other sizes, from the first question on."""
+    change(ExerciseSettings, exercise_seed=another_seed(current(ExerciseSettings).exercise_seed), question=0)
+
+
+def tab(quiz: Quiz, place: int) -> str:
+    """A question's number and how it went."""
+    progress = quiz.progress[place]
+    return f"{place + 1} {_MARKS['right' if progress.right else 'wrong' if progress.tried else 'new']}".strip()
+
+
+def score(quiz: Quiz) -> str:
+    """How many questions were answered, and rightly."""
+    right, tried = (sum(getattr(p, name) for p in quiz.progress) for name in ("right", "tried"))
+    return _("Right: {right} of {n}. Tried: {tried}.", right=right, n=len(quiz.questions), tried=tried)
+
+
+def question_text(trace: LessonTrace, exercise: Exercise, mark: Callable[[str], str] = str) -> str:
+    """The question in words; `mark` is how tokens are written."""
+    if isinstance(exercise.about, Cell):
+        return _cell_question(trace, exercise.kind, exercise.about, mark)
+    laws = {
+        "normal": _("normal with mean 0 and variance 1"),
+        "uniform": _("uniform between −√3 and √3"),
+        "signs": _("+1 or −1, each with probability 1/2"),
+        "shifted": _("normal with mean μ = {mean} and variance 1", mean=exercise.about.mean),
+    }
+    texts = {
+        "variance": _("The dₖ = {d_k} entries of q and of k are independent: {law}. What is the variance of q·k?"),
+        "divisor": _(
+            "The dₖ = {d_k} entries of q and of k are independent: {law}. "
+            "By which positive number must q·k be divided to get variance 1?"
+        ),
+    }
+    return texts[exercise.kind].format(d_k=exercise.about.d_k, law=laws[exercise.about.entries])
+
+
+def _cell_question(trace: LessonTrace, kind: str, cell: Cell, mark: Callable[[str], str]) -> str:
+    texts = {
+        "one_hot": _("At which position, counted from 0, is the 1 in the one-hot row of {row}? That is its ID."),
+        "embedding": _("The one-hot row of {row} times W_E: what is entry {column} of the embedding?"),
+        "query": _("What is entry {column} of the query of {row}?"),
+        "score": _("What is the score of the query of {row} and the key of {key}: their inner product?"),
+        "scaled": _("The score of query {row} and key {key} is divided by {divisor}. What is the result?"),
+        "exponential": _("z is the scaled score of query {row} and key {key}. What is e to the power of z?"),
+        "weight": _("What attention weight does query {row} give to key {key}?"),
+        "output": _("What is entry {column} of the output of {row}?"),
+    }
+    size = trace.lesson.d_model
+    divisor = {"sqrt_d_k": f"√dₖ = √{size}", "none": "1", "d_k": f"dₖ = {size}"}[trace.lesson.scale]
+    tokens = [mark(f"{place}: {token}") for place, token in enumerate(trace.tokens)]
+    key = tokens[cell.column] if cell.column < len(tokens) else ""
+    return texts[kind].format(row=tokens[cell.row], key=key, column=cell.column, divisor=divisor)
+
+
+def bold(token: str) -> str:
+    """A token in a question on the screen."""
+    return f"**{plain(token)}**"
+
+
+def answer_form(quiz: Quiz) -> None:
+    """One answer, what came of it, and the solution once it may be seen."""
+    exercise, progress = quiz.questions[quiz.shown], quiz.progress[quiz.shown]
+    key = f"answer_{quiz.number}_{exercise.kind}"
+    with st.form("answer", border=False):
+        st.text_input(_("Your answer"), value=progress.text, key=key, disabled=progress.finished)
+        st.caption(_precision(exercise))
+        st.form_submit_button(
+            _("Check"), icon=":material/check:", disabled=progress.finished, on_click=_take, args=(quiz, key)
+        )
+    _feedback(exercise, progress)
+    if not progress.finished:
+        st.button(
+            _("Show the solution"),
+            icon=":material/visibility:",
+            disabled=not progress.tried,
+            help=_("Answer once, then look."),
+            on_click=_reveal,
+            args=(quiz,),
+        )
+
+
+def _precision(exercise: Exercise) -> str:
+    if not exercise.decimals:
+        return _("A whole number; it must be met exactly.")
+    tolerance = f"{exercise.tolerance:.{exercise.decimals + 1}f}"
+    return _("To {n} decimals; right within ±{tolerance}.", n=exercise.decimals, tolerance=tolerance)
+
+
+def _feedback(exercise: Exercise, progress: Progress) -> None:
+    unread = st.session_state.pop("_unread_answer", None)
+    if unread is not None:
+        st.warning(
+            _(
+                "“{text}” cannot be read as a number; it does not count. Write it like −0.5 or 12, with a point "
+                "before the decimals and no separator of thousands.",
+                text=plain(unread),
+            ),
+            icon=":material/info:",
+        )
+    elif progress.right:
+        st.success(_("Right: {answer}", answer=exercise.printed), icon=":material/check_circle:")
+    elif progress.revealed:
+        st.info(_("The answer is {answer}.", answer=exercise.printed), icon=":material/visibility:")
+    elif progress.tried:
+        st.error(_("“{text}” is not right yet. Try again.", text=plain(progress.text)), icon=":material/cancel:")
+
+
+def _take(quiz: Quiz, key: str) -> None:
+    text, place = st.session_state[key], quiz.shown
+    try:
+        quiz.progress[place] = answer(quiz.progress[place], quiz.questions[place], text)
+    except ValueError:
+        st.session_state["_unread_answer"] = text
+
+
+def _reveal(quiz: Quiz) -> None:
+    quiz.progress[quiz.shown] = reveal(quiz.progress[quiz.shown])
+
+
+def download_results(quiz: Quiz) -> None:
+    """The answered questions as CSV."""
+    header = (
+        _("question"),
+        _("given answer"),
+        _("right answer"),
+        _("right?"),
+        _("attempts"),
+        _("solution shown"),
+    )
+    yes = {True: _("yes"), False: _("no")}
+    rows = [
+        (question_text(quiz.trace, e), p.given, e.rounded, yes[p.right], p.attempts, yes[p.revealed])
+        for e, p in zip(quiz.questions, quiz.progress, strict=True)
+        if p.tried
+    ]
+    st.download_button(
+        _("Download the results (CSV)"),
+        table_csv(header, rows),
+        file_name="exercises.csv",
+        mime="text/csv",
+        icon=":material/download:",
+        disabled=not rows,
+        on_click="ignore",
+    )
