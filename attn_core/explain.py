@@ -11,10 +11,12 @@ import torch
 
 from attn_core.geometry import cosines
 from attn_core.lesson import LessonTrace
-from attn_core.numbers import MAX_DECIMALS, decimals_for, is_exact, written
+from attn_core.numbers import LARGE, MAX_DECIMALS, decimals_for, is_exact, scientific, written
 from attn_core.palette import NEUTRAL, ROLE_COLORS
 from attn_core.softmax import SoftmaxTrace
 from attn_core.stages import Matrix, Stage, Step, stage
+
+_SMALL = 0.001
 
 
 @dataclass(frozen=True)
@@ -110,17 +112,20 @@ def explain_scaled(trace: LessonTrace, row: int, column: int) -> tuple[str, ...]
     divisor = {"sqrt_d_k": rf"\sqrt{{{trace.lesson.d_model}}}", "none": "1", "d_k": str(trace.lesson.d_model)}
     fraction = rf"\dfrac{{s_{{{row},{column}}}}}{{{divisor[trace.lesson.scale]}}}"
     numbers = rf"\dfrac{{{_number(score, decimals)}}}{{{_plain(trace.lesson.divisor)}}}"
-    equals = "=" if is_exact(torch.tensor([scaled]), MAX_DECIMALS) else r"\approx"
-    return (rf"{fraction} = {numbers} {equals} \boldsymbol{{{_number(scaled, MAX_DECIMALS)}}}",)
+    divides = _equals(trace.lesson.divisor)
+    return (rf"{fraction} {divides} {numbers} {_equals(scaled)} \boldsymbol{{{_number(scaled, MAX_DECIMALS)}}}",)
 
 
 def explain_cosine(trace: LessonTrace, row: int, column: int) -> tuple[str, ...]:
-    """cos(q, k) = q·k / (‖q‖ ‖k‖) of one pair, as LaTeX lines."""
+    """cos(q, k) = q·k / (‖q‖ ‖k‖) of one pair, as LaTeX lines; a vector of length 0 has no angle, and 0 is taken."""
     query, key = trace.q[row], trace.k[column]
     cosine = float(cosines(trace.q, trace.k)[row, column])
     q, k = _colored("q", "query"), _colored("k", "key")
     numbers = rf"\dfrac{{{_number(float(query @ key), 4)}}}{{{float(query.norm()):.4f} \cdot {float(key.norm()):.4f}}}"
     fraction = rf"\dfrac{{{q} \cdot {k}}}{{\lVert {q} \rVert\, \lVert {k} \rVert}}"
+    if 0 in (query.norm(), key.norm()):
+        without = q if query.norm() == 0 else k
+        return (rf"\lVert {without} \rVert = 0 \;\Rightarrow\; \cos := \boldsymbol{{0}}",)
     return (rf"\cos = {fraction} \approx {numbers} \approx \boldsymbol{{{_number(cosine, 4)}}}",)
 
 
@@ -128,15 +133,30 @@ def explain_weight(steps: SoftmaxTrace, row: int, column: int) -> tuple[str, ...
     """One attention weight: its exponential over the sum of its row's, as LaTeX lines."""
     shifted, exponentials = steps.shifted[row].tolist(), steps.exponentials[row].tolist()
     powers = [rf"e^{{{_number(value, MAX_DECIMALS)}}}" for value in shifted]
-    sums = [_number(value, MAX_DECIMALS) for value in exponentials]
+    sums = [_positive(value) for value in exponentials]
     name = rf"a_{{{row},{column}}}"
-    total, weight = float(steps.totals[row, 0]), float(steps.weights[row, column])
+    total, weight = _positive(float(steps.totals[row, 0])), float(steps.weights[row, column])
     return (
         rf"{name} = e^{{z_{{{row},{column}}}}} \,/\, \textstyle\sum_l e^{{z_{{{row},l}}}}",
         rf"\textstyle\sum_l e^{{z_{{{row},l}}}} \approx {' + '.join(powers)}",
-        rf"\approx {' + '.join(sums)} \approx {_number(total, MAX_DECIMALS)}",
-        rf"{name} \approx {sums[column]} \,/\, {_number(total, MAX_DECIMALS)} \approx {_bold(weight)}",
+        rf"\approx {' + '.join(sums)} \approx {total}",
+        rf"{name} \approx {sums[column]} \,/\, {total} \approx {_bold(weight)}",
     )
+
+
+def _equals(value: float) -> str:
+    """= where MAX_DECIMALS write the value exactly, else ≈."""
+    return "=" if is_exact(torch.tensor([value], dtype=torch.float64), MAX_DECIMALS) else r"\approx"
+
+
+def _positive(value: float) -> str:
+    """An exponential or a sum of them: one too small for MAX_DECIMALS as a power of ten, so that none reads 0 / 0."""
+    return _power_of_ten(value) if 0 < value < _SMALL else _number(value, MAX_DECIMALS)
+
+
+def _power_of_ten(value: float) -> str:
+    mantissa, exponent = scientific(value)
+    return rf"{mantissa} \cdot 10^{{{exponent}}}"
 
 
 def _bold(value: float) -> str:
@@ -155,6 +175,8 @@ def _plain(value: float) -> str:
 
 
 def _number(value: float, decimals: int) -> str:
+    if LARGE <= abs(value) < math.inf:
+        return _power_of_ten(value)
     return written(value, decimals).replace("−", "-").replace("∞", r"\infty").replace("NaN", r"\text{NaN}")
 
 
