@@ -151,3 +151,12 @@ def sample_dot_products(
 
     on_all_cores(fill, range(math.ceil(n_samples / size)))
     return samples
+
+
+def use_one_thread_per_operation() -> None:
+    """Keeps torch from splitting a single operation over the cores of a server.
+
+    A lesson's matrices are small and many readers share the cores: threads that wait for each other cost more
+    than they give. The experiment spreads whole blocks over the cores instead.
+    """
+    torch.set_num_threads(1)

@@ -1,6 +1,5 @@
 """The prepared lessons as links, each with the one thing it shows."""
 
-
 from attn_core.presets import PRESETS
 from pages.shared.shell import page_link
 from pages.shared.text import _

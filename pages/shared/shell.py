@@ -9,6 +9,7 @@ import streamlit as st
 
 from attn_core import Lesson, run_lesson
 from attn_core.exercises import ExerciseSettings
+from attn_core.draws import use_one_thread_per_operation
 from attn_core.figures.falk import falk
 from attn_core.links import Linked
 from attn_core.mixing import MixingSettings
@@ -144,6 +145,7 @@ def _inside_shell() -> Iterator[None]:
 @st.cache_resource(show_spinner=False)
 def freeze_heavy_imports() -> None:
     """Takes torch and Plotly out of the collector's sight: Streamlit collects garbage after every run."""
+    use_one_thread_per_operation()
     falk(stage(run_lesson(Lesson()), "scores"), 0, 0)  # loads what Plotly loads late
     gc.collect()
     gc.freeze()
