@@ -34,7 +34,8 @@ class Term:
 class Explanation:
     """How one cell comes about.
 
-    `total` is the cell's exact value (float64); `exact` tells whether `latex` prints it without
+    `total` is the cell's exact value (float64): the sum of the terms, unless another was put in by
+    hand, which the last line then says. `exact` tells whether `latex` prints it without
     rounding; `latex` holds the lines of the worked example.
     """
 
@@ -74,9 +75,11 @@ def explain_product(product: Stage, row: int, column: int) -> Explanation:
     decimals = decimals_for(products)
     exact = is_exact(products, decimals)
     name = f"{product.result.entry}_{{{row},{column}}}"
-    return Explanation(
-        row, column, terms, float(running[-1]), decimals, exact, _latex(product, name, terms, decimals, exact)
-    )
+    latex, total = _latex(product, name, terms, decimals, exact), running[-1]
+    if (row, column) in product.result.edited:
+        total = product.result.values[row, column]
+        latex = (*latex, rf"{name} := \boldsymbol{{{_number(float(total), decimals_for(total))}}}")
+    return Explanation(row, column, terms, float(total), decimals, exact, latex)
 
 
 def _latex(product: Stage, name: str, terms: tuple[Term, ...], decimals: int, exact: bool) -> tuple[str, ...]:

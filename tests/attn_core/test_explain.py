@@ -144,6 +144,17 @@ def test_one_hot_times_the_layer_selects_a_row(lang: str) -> None:
     )
 
 
+@pytest.mark.parametrize(("value", "printed"), [("5", "5"), ("-0.25", "-0.25"), ("1e-9", "0.0000")])
+def test_a_cell_put_in_by_hand_says_so(value: str, printed: str) -> None:
+    trace = run_lesson(Lesson.from_query({"edits": f"x[2,0]={value}"}))
+    worked, untouched = explain(trace, "x", 2, 0), explain(trace, "x", 2, 1)
+    assert worked.total == trace.x[2, 0].item() == float(value)
+    assert worked.terms[-1].running == -1.6
+    assert worked.latex[2:] == (r"= \boldsymbol{-1.6}", rf"x_{{2,0}} := \boldsymbol{{{printed}}}")
+    assert len(untouched.latex) == 3
+    assert explain(trace, "q", 2, 0).terms[0].left == float(value)
+
+
 # Every lesson.
 
 
