@@ -45,10 +45,11 @@ def test_the_formulas_read() -> None:
     assert uncolored(formulas.SIMILARITY) == r"S = Q\,K^{\top} \qquad s_{i,j} = \sum_m q_{i,m}\,k_{j,m}"
     assert formulas.SOFTMAX == (r"a_{i,j} = \dfrac{e^{z_{i,j}}}{\sum_{l} e^{z_{i,l}}} \qquad z = \dfrac{s}{\sqrt{d_k}}")
     product = rf"\textcolor{{{QUERY}}}{{q}}\cdot\textcolor{{{KEY}}}{{k}}"
-    assert formulas.VARIANCE == (
+    expected = (
         rf"\mathrm{{Var}}\!\left({product}\right) = d_k"
         rf"\quad\Rightarrow\quad \mathrm{{Var}}\!\left(\dfrac{{{product}}}{{\sqrt{{d_k}}}}\right) = 1"
     )
+    assert expected == formulas.VARIANCE
 
 
 def test_the_palette_is_okabe_and_ito_s() -> None:
