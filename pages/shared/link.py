@@ -31,10 +31,18 @@ def current(record_type: type[Record]) -> Record:
     """The session's record of this type."""
     name = record_type.__name__
     if name not in st.session_state or _went_through_history() or _follows_prepared_link():
-        record = record_type.from_query({"lang": _browser_language()} | st.query_params.to_dict())
-        st.session_state[name] = _with_short_text(record)
+        st.session_state[name] = _with_short_text(_read(record_type))
     found: Record = st.session_state[name]
     return found
+
+
+def _read(record_type: type[Record]) -> Record:
+    """The record in the URL; without a language, or with one that there is not, in the browser's."""
+    given, browser = st.query_params.to_dict(), {"lang": _browser_language()}
+    record = record_type.from_query(browser | given)
+    if any(entry.name == "lang" for entry in record.ignored):
+        record = dataclasses.replace(record_type.from_query(given | browser), ignored=record.ignored)
+    return record
 
 
 def change(record_type: type[Linked], **values: Any) -> None:
@@ -59,9 +67,14 @@ def refuse(record_type: type[Linked], name: str, value: str, allowed: str | None
     st.session_state[record_type.__name__] = dataclasses.replace(record, ignored=(entry,))
 
 
-def tied(record_type: type[Linked], name: str) -> dict[str, Any]:
-    """Keyword arguments that tie a widget to a field: `st.slider(label, 1, 9, **tied(Lesson, "seed"))`."""
+def tied(record_type: type[Linked], name: str, *, at_most: int | None = None) -> dict[str, Any]:
+    """Keyword arguments that tie a widget to a field: `st.slider(label, 1, 9, **tied(Lesson, "seed"))`.
+
+    `at_most` is the last place of a list: what it shows where the field points past its end.
+    """
     value = getattr(current(record_type), name)
+    if at_most is not None:
+        value = min(value, at_most)
     if st.session_state.get(name) != value:
         st.session_state[name] = value
     return {"key": name, "on_change": _take, "args": (record_type, name)}
@@ -115,4 +128,4 @@ def change_language() -> None:
     """Takes the language widget's value; a default text follows the language."""
     lesson = current(Lesson)
     lang = st.session_state["lang"]
-    change(Lesson, lang=lang, text=None if lesson.text == lesson.defaults().text else lesson.text)
+    change(Lesson, lang=lang, text=Lesson(lang=lang).text if lesson.text == lesson.defaults().text else lesson.text)

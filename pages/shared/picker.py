@@ -71,7 +71,7 @@ def _list(field: str, name: str, names: tuple[str, ...]) -> None:
         range(len(names)),
         format_func=lambda index: f"{index}: {names[index]}",
         width=112,
-        **tied(Lesson, field),
+        **tied(Lesson, field, at_most=len(names) - 1),
     )
 
 
