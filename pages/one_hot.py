@@ -69,10 +69,8 @@ for name, (values, letter) in {"one_hot": (trace.one_hot, "one-hot"), "embedding
 picture, reading = st.columns([3, 2], gap="large")
 points, shares = principal_plane(trace.w_e)
 with picture:
-    axes = tuple(
-        _("principal axis {n}: {share:.0%} of the variance", n=i + 1, share=float(share))
-        for i, share in enumerate(shares)
-    )
+    axis = _("principal axis {n}: {share:.0%} of the variance")
+    axes = tuple(axis.format(n=n, share=float(share)) for n, share in enumerate(shares, 1))
     alt = _("Map of all {n} words by their embeddings; the text's words are coloured", n=n_words)
     chart(
         plane(trace.vocabulary.words, points, in_text=trace.ids, chosen=trace.ids[row], axes=axes), "one_hot_map", alt
