@@ -67,22 +67,23 @@ def refuse(record_type: type[Linked], name: str, value: str, allowed: str | None
     st.session_state[record_type.__name__] = dataclasses.replace(record, ignored=(entry,))
 
 
-def tied(record_type: type[Linked], name: str, *, at_most: int | None = None) -> dict[str, Any]:
+def tied(record_type: type[Linked], name: str) -> dict[str, Any]:
     """Keyword arguments that tie a widget to a field: `st.slider(label, 1, 9, **tied(Lesson, "seed"))`.
 
-    `at_most` is the last place of a list: what it shows where the field points past its end.
+    The field's value is assigned anew in every run, but for the widget that was just used: a browser that is still
+    loading the page when the next run starts would otherwise never learn the value, and send back the widget's
+    own default.
     """
     value = getattr(current(record_type), name)
-    if at_most is not None:
-        value = min(value, at_most)
-    if st.session_state.get(name) != value:
+    if name != st.session_state.get("_just_used") or st.session_state.get(name) != value:
         st.session_state[name] = value
     return {"key": name, "on_change": _take, "args": (record_type, name)}
 
 
 def write_link(*record_types: type[Linked]) -> None:
-    """Brings the browser's address in line with the records."""
+    """Brings the browser's address in line with the records; called once at the start of a run."""
     query = link_query(*record_types)
+    st.session_state["_just_used"] = st.session_state.pop("_used", None)
     st.session_state["_followed"] = st.query_params.to_dict() if _OPEN in st.query_params else None
     if st.query_params.to_dict() != query:
         st.query_params.from_dict(query)
@@ -99,6 +100,7 @@ def prepared_query(query: Mapping[str, str]) -> dict[str, str]:
 
 
 def _take(record_type: type[Linked], name: str) -> None:
+    st.session_state["_used"] = name
     change(record_type, **{name: st.session_state[name]})
 
 

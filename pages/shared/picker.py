@@ -12,7 +12,19 @@ from attn_core.stages import Matrix, neighbouring_cell
 from pages.shared.link import change, tied
 from pages.shared.text import _
 
-_CONFIG = {"displaylogo": False, "displayModeBar": False, "doubleClick": False, "scrollZoom": False}
+PICTURE_FORMATS = ("png", "svg")
+PICTURE_FORMAT = "picture_format"
+
+
+def _config() -> dict[str, Any]:
+    """One button in a chart's own toolbar: save the picture, in the format chosen under Share."""
+    return {
+        "displaylogo": False,
+        "modeBarButtons": [["toImage"]],
+        "toImageButtonOptions": {"format": st.session_state.get(PICTURE_FORMAT, PICTURE_FORMATS[0]), "scale": 2},
+        "doubleClick": False,
+        "scrollZoom": False,
+    }
 
 
 def cell_chart(figure: go.Figure, key: str, alt: str, *, fields: tuple[str, str] = ("query", "key")) -> None:
@@ -21,7 +33,7 @@ def cell_chart(figure: go.Figure, key: str, alt: str, *, fields: tuple[str, str]
         figure,
         key=key,
         alt=alt,
-        config=_CONFIG,
+        config=_config(),
         on_select=lambda: _take_click(key, fields),
         selection_mode="points",
     )
@@ -29,12 +41,12 @@ def cell_chart(figure: go.Figure, key: str, alt: str, *, fields: tuple[str, str]
 
 def chart(figure: go.Figure, key: str, alt: str) -> None:
     """A picture to look at."""
-    st.plotly_chart(figure, key=key, alt=alt, config=_CONFIG)
+    st.plotly_chart(figure, key=key, alt=alt, config=_config())
 
 
 def block_clicked(figure: go.Figure, key: str, alt: str) -> int | None:
     """A picture of blocks; the index of the block that was just clicked."""
-    event = st.plotly_chart(figure, key=key, alt=alt, config=_CONFIG, on_select="rerun", selection_mode="points")
+    event = st.plotly_chart(figure, key=key, alt=alt, config=_config(), on_select="rerun", selection_mode="points")
     points = event.selection.points
     return points[0]["customdata"][0] if points else None
 

@@ -12,6 +12,7 @@ from attn_core.export import MATRICES, to_csv, to_npz, to_script
 from attn_core.links import Linked
 from pages.shared.lesson import current_trace
 from pages.shared.link import link_query
+from pages.shared.picker import PICTURE_FORMAT, PICTURE_FORMATS
 from pages.shared.text import _
 
 _CHOSEN = "exported_matrix"
@@ -62,4 +63,13 @@ def _downloads() -> None:
         "text/csv",
         icon=":material/download:",
         on_click="ignore",
+    )
+    st.segmented_control(
+        _("A chart's camera button saves"),
+        PICTURE_FORMATS,
+        default=PICTURE_FORMATS[0],
+        format_func=str.upper,
+        required=True,
+        key=PICTURE_FORMAT,
+        persist_state="session",
     )
