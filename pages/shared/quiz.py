@@ -13,6 +13,8 @@ from pages.shared.link import change, current
 from pages.shared.text import _, plain
 
 _MARKS = {"right": "✓", "wrong": "✗", "new": ""}
+# What the columns of these matrices are called in the pictures.
+_COLUMNS = {"embedding": "x", "query": "q", "output": "v"}
 
 
 @dataclass(frozen=True)
@@ -101,7 +103,8 @@ def _cell_question(trace: LessonTrace, kind: str, cell: Cell, mark: Callable[[st
     divisor = {"sqrt_d_k": f"√dₖ = √{size}", "none": "1", "d_k": f"dₖ = {size}"}[trace.lesson.scale]
     tokens = [mark(f"{place}: {token}") for place, token in enumerate(trace.tokens)]
     key = tokens[cell.column] if cell.column < len(tokens) else ""
-    return texts[kind].format(row=tokens[cell.row], key=key, column=cell.column, divisor=divisor)
+    column = f"{_COLUMNS.get(kind, '')}{cell.column}"
+    return texts[kind].format(row=tokens[cell.row], key=key, column=column, divisor=divisor)
 
 
 def bold(token: str) -> str:
@@ -110,32 +113,34 @@ def bold(token: str) -> str:
 
 
 def answer_form(quiz: Quiz) -> None:
-    """One answer, what came of it, and the solution once it may be seen."""
+    """One answer and what came of it; no more answers once the solution may be seen."""
     exercise, progress = quiz.questions[quiz.shown], quiz.progress[quiz.shown]
+    if progress.finished:
+        st.markdown(_("Your answer: {text}", text=plain(progress.text)))
+        _feedback(exercise, progress)
+        return
     key = f"answer_{quiz.number}_{exercise.kind}"
+    st.session_state.setdefault(key, progress.text)
     with st.form("answer", border=False):
-        st.text_input(_("Your answer"), value=progress.text, key=key, disabled=progress.finished)
+        st.text_input(_("Your answer"), key=key)
         st.caption(_precision(exercise))
-        st.form_submit_button(
-            _("Check"), icon=":material/check:", disabled=progress.finished, on_click=_take, args=(quiz, key)
-        )
+        st.form_submit_button(_("Check"), icon=":material/check:", on_click=_take, args=(quiz, key))
     _feedback(exercise, progress)
-    if not progress.finished:
-        st.button(
-            _("Show the solution"),
-            icon=":material/visibility:",
-            disabled=not progress.tried,
-            help=_("Answer once, then look."),
-            on_click=_reveal,
-            args=(quiz,),
-        )
+    st.button(
+        _("Show the solution"),
+        icon=":material/visibility:",
+        disabled=not progress.tried,
+        help=_("Answer once, then look."),
+        on_click=_reveal,
+        args=(quiz,),
+    )
 
 
 def _precision(exercise: Exercise) -> str:
     if not exercise.decimals:
         return _("A whole number; it must be met exactly.")
     tolerance = f"{exercise.tolerance:.{exercise.decimals + 1}f}"
-    return _("To {n} decimals; right within ±{tolerance}.", n=exercise.decimals, tolerance=tolerance)
+    return _("Decimal places: {n}. Right within ±{tolerance}.", n=exercise.decimals, tolerance=tolerance)
 
 
 def _feedback(exercise: Exercise, progress: Progress) -> None:
