@@ -1,24 +1,18 @@
 """The reference demonstration: `python -m attn_core` prints the shapes of one run of SimpleSelfAttention."""
 
 import os
+from dataclasses import replace
 
-import torch
+from attn_core.demonstration import DemonstrationSettings, run_demonstration
+from attn_core.listing import SHAPE_LABELS
 
-from attn_core.modules import SimpleSelfAttention
-
-BATCH, SEQ_LEN, D_MODEL, SEED = 1, 10, 64, 0
-
-_LABELS = {"ja": ("入力の形状", "出力の形状"), "en": ("Input shape", "Output shape")}
+REFERENCE = DemonstrationSettings()
 
 
-def demonstration(seed: int = SEED) -> tuple[tuple[int, ...], tuple[int, ...]]:
+def demonstration(seed: int = REFERENCE.module_seed) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Feeds uniform random numbers to a fresh module; returns the shapes of its input and its output."""
-    with torch.random.fork_rng(devices=[]):  # nn.Linear draws from the global generator: seed a copy of it
-        torch.manual_seed(seed)
-        module = SimpleSelfAttention(D_MODEL)
-    x = torch.rand(BATCH, SEQ_LEN, D_MODEL, generator=torch.Generator().manual_seed(seed + 1))
-    with torch.no_grad():
-        return tuple(x.shape), tuple(module(x).shape)
+    run = run_demonstration(replace(REFERENCE, module_seed=seed))
+    return tuple(run.x.shape), tuple(run.output.shape)
 
 
 def language() -> str:
@@ -29,7 +23,7 @@ def language() -> str:
 
 def main() -> None:
     """Prints the demonstration."""
-    for label, shape in zip(_LABELS[language()], demonstration(), strict=True):
+    for label, shape in zip(SHAPE_LABELS[language()], demonstration(), strict=True):
         print(f"{label}: {shape}")
 
 

@@ -98,8 +98,23 @@ MUTANTS = (
         "attend(self.key_dense(x), self.query_dense(x),",
         "modules",
     ),
+    # the demonstration
     Mutant(
-        "demonstration seeds everyone", "__main__.py", "with torch.random.fork_rng(devices=[]):", "if True:", "modules"
+        "demonstration draws from everyone",
+        "demonstration.py",
+        "nn.init.uniform_) else {}",
+        ") else {}",
+        "demonstration",
+    ),
+    Mutant(
+        "spread within columns", "demonstration.py", "rows_first.var(dim=-1", "rows_first.var(dim=-2", "demonstration"
+    ),
+    Mutant(
+        "scores unscaled",
+        "demonstration.py",
+        '"scores": self.trace.scaled',
+        '"scores": self.trace.scores',
+        "demonstration",
     ),
     # tokens
     Mutant(

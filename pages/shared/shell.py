@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import streamlit as st
 
 from attn_core import Lesson, run_lesson
-from attn_core.exercises import ExerciseSettings
+from attn_core.demonstration import DemonstrationSettings
 from attn_core.draws import use_one_thread_per_operation
+from attn_core.exercises import ExerciseSettings
 from attn_core.figures.falk import falk
 from attn_core.links import Linked
 from attn_core.mixing import MixingSettings
@@ -43,6 +44,7 @@ PAGES = (
     PageEntry("similarity", "steps", "grid_on", (SimilaritySettings,)),
     PageEntry("softmax", "steps", "equalizer", (SoftmaxSettings,)),
     PageEntry("weighted_sum", "steps", "join", (MixingSettings,)),
+    PageEntry("self_attention_code", "steps", "code", (DemonstrationSettings,)),
     PageEntry("scaling", "experiments", "science", (ScalingSettings,)),
     PageEntry("exercises", "experiments", "quiz", (ExerciseSettings,)),
 )
@@ -57,6 +59,7 @@ def title(name: str) -> str:
         "similarity": _("Similarity matrix"),
         "softmax": _("Softmax weights"),
         "weighted_sum": _("Weighted sum"),
+        "self_attention_code": _("Self-attention in code"),
         "scaling": _("Why divide by √dₖ"),
         "exercises": _("Exercises"),
     }[name]
