@@ -17,6 +17,7 @@ from torch import Tensor
 
 from attn_core.corpus import read_corpus
 from attn_core.geometry import cosines
+from attn_core.parameters import draws
 from attn_core.tokens import UNKNOWN, Vocabulary
 
 DEFAULT_STEPS = 200
@@ -27,9 +28,6 @@ MAX_STEPS = 1000
 LEARNING_RATE = 0.1
 DECAY = 0.2
 _FIRST, _SECOND, _EPSILON = 0.9, 0.999, 1e-8
-
-# A lesson's untrained embeddings are drawn the same way: tenths, uniform in ±1.7.
-_START_TENTHS = 17
 
 
 @dataclass(frozen=True)
@@ -52,10 +50,8 @@ class Gradients:
 
 
 def start_rows(n_rows: int, d_model: int, seed: int) -> Float[Tensor, "row d_model"]:
-    """Random embeddings with one decimal; the first rows do not depend on how many follow."""
-    generator = torch.Generator().manual_seed(4 * seed)
-    tenths = torch.randint(-_START_TENTHS, _START_TENTHS + 1, (n_rows, d_model), generator=generator)
-    return tenths.to(torch.float64) / 10
+    """The embeddings of an untrained lesson; the first rows do not depend on how many follow."""
+    return draws(n_rows, d_model, seed)["W_E"].numbers()
 
 
 def skip_gram(

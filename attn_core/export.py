@@ -3,10 +3,8 @@
 import csv
 import inspect
 import io
-import math
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
 from string import Template
 from typing import Any
 
@@ -18,6 +16,7 @@ from torch import Tensor
 
 from attn_core.edits import EditedMatrix, edited, is_inside
 from attn_core.lesson import LessonTrace
+from attn_core.parameters import Draw, draws, tenths
 
 # Each matrix of a lesson, in order, with what its rows and its columns stand for; a letter stands for x0, x1, …
 _AXES = {
@@ -271,55 +270,26 @@ def to_script(trace: LessonTrace) -> str:
         ids=_listed(map(repr, trace.ids)),
         d_model=trace.lesson.d_model,
         tenths=inspect.getsource(tenths),
-        parameters="\n".join(_parameter(trace, draw) for draw in _draws(trace)),
+        parameters="\n".join(_parameters(trace)),
         x_edits="".join(f"{line}\n" for line in _assignments(trace, "x", trace.x)),
         divisor={"sqrt_d_k": "math.sqrt(d_model)", "none": "1.0", "d_k": "float(d_model)"}[trace.lesson.scale],
         masked=_masking(trace),
     )
 
 
-# Stands in the script word for word, under a comment in the reader's language.
-def tenths(rows: int, columns: int, bound: int, seed: int) -> torch.Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randint(-bound, bound + 1, (rows, columns), generator=generator).to(torch.float64) / 10
+def _parameters(trace: LessonTrace) -> list[str]:
+    """The lines that make the four parameters."""
+    drawn = draws(len(trace.vocabulary), trace.lesson.d_model, trace.lesson.seed)
+    values = {"W_E": trace.w_e, "W_Q": trace.w_q, "W_K": trace.w_k, "W_V": trace.w_v}
+    return [_parameter(trace, matrix, draw, values[matrix]) for matrix, draw in drawn.items()]
 
 
-@dataclass(frozen=True)
-class _Draw:
-    """How the script draws one parameter."""
-
-    matrix: EditedMatrix
-    values: Float[Tensor, "_ _"]
-    bound: int
-    seed: int
-
-    def __str__(self) -> str:
-        rows, columns = self.values.shape
-        return f"tenths({rows}, {columns}, {self.bound}, seed={self.seed})"
-
-    def gives(self, trace: LessonTrace) -> bool:
-        """Whether the drawn numbers, with the lesson's edits, are the trace's."""
-        rows, columns = self.values.shape
-        drawn = tenths(rows, columns, self.bound, self.seed)
-        return torch.equal(edited(self.matrix, drawn, trace.lesson.edits), self.values)
-
-
-def _draws(trace: LessonTrace) -> tuple[_Draw, ...]:
-    """The four parameters as `run_lesson` draws them from the lesson's seed."""
-    glorot = max(1, round(10 * math.sqrt(3 / trace.lesson.d_model)))
-    first = 4 * trace.lesson.seed
-    return (
-        _Draw("W_E", trace.w_e, 17, first),
-        _Draw("W_Q", trace.w_q, glorot, first + 1),
-        _Draw("W_K", trace.w_k, glorot, first + 2),
-        _Draw("W_V", trace.w_v, glorot, first + 3),
-    )
-
-
-def _parameter(trace: LessonTrace, draw: _Draw) -> str:
-    """The lines that make one parameter: drawn if that gives its numbers, else (trained) written out; then edits."""
-    made = str(draw) if draw.gives(trace) else f"torch.tensor({_listed_rows(draw.values)}, dtype=torch.float64)"
-    return "\n".join([f"{draw.matrix} = {made}", *_assignments(trace, draw.matrix, draw.values)])
+def _parameter(trace: LessonTrace, matrix: EditedMatrix, draw: Draw, values: Float[Tensor, "_ _"]) -> str:
+    """One parameter: drawn if that gives its numbers, else (trained) written out; then its edits."""
+    made = f"torch.tensor({_listed_rows(values)}, dtype=torch.float64)"
+    if torch.equal(edited(matrix, draw.numbers(), trace.lesson.edits), values):
+        made = f"tenths({draw.rows}, {draw.columns}, {draw.bound}, seed={draw.seed})"
+    return "\n".join([f"{matrix} = {made}", *_assignments(trace, matrix, values)])
 
 
 def _assignments(trace: LessonTrace, matrix: EditedMatrix, values: Float[Tensor, "_ _"]) -> list[str]:

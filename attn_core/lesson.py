@@ -5,21 +5,27 @@ import math
 from dataclasses import dataclass
 from typing import Self
 
-import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from attn_core.attention import AttentionTrace, attend
-from attn_core.edits import Edit, EditedMatrix, EditList, edited, is_inside
+from attn_core.edits import Edit, EditList, edited, is_inside
+from attn_core.embeddings import MAX_STEPS, trained_layer
 from attn_core.links import AnyText, Linked, OneOf, Whole, linked
-from attn_core.tokens import MAX_TOKENS, SEGMENTATIONS, Segmentation, Vocabulary, one_hot, tokenize
+from attn_core.parameters import draws
+from attn_core.tokens import (
+    MAX_TOKENS,
+    SEGMENTATIONS,
+    Segmentation,
+    Vocabulary,
+    language_of,
+    one_hot,
+    tokenize,
+)
 
 LANGUAGES = ("ja", "en")
 DEFAULT_TEXT = {"ja": "私は学生です", "en": "the cat sat down"}
 SCALES = ("sqrt_d_k", "none", "d_k")
-
-# Entries of the embedding layer, in tenths: uniform in ±1.7 has a variance close to 1 (exactly 1 at ±√3).
-_EMBEDDING_TENTHS = 17
 
 
 @dataclass(frozen=True)
@@ -28,6 +34,7 @@ class Lesson(Linked):
 
     A link holds each field under its own name. `query` and `key` are positions in the
     sequence, `column` is a position along d_model. `edits` are numbers put in by hand, in order.
+    With `training_steps` the embedding layer is trained on `corpus` ("": the built-in one).
     """
 
     lang: str = linked("ja", OneOf(LANGUAGES))
@@ -40,6 +47,8 @@ class Lesson(Linked):
     key: int = linked(0, Whole(0, MAX_TOKENS - 1))
     column: int = linked(0, Whole(0, 15))
     edits: tuple[Edit, ...] = linked((), EditList())
+    training_steps: int = linked(0, Whole(0, MAX_STEPS))
+    corpus: str = linked("", AnyText())
 
     def __post_init__(self) -> None:
         if self.text is None:
@@ -94,20 +103,21 @@ class LessonTrace:
 def run_lesson(lesson: Lesson) -> LessonTrace:
     """Computes the whole lesson from its seed.
 
-    All parameters but edited ones have one decimal, so x is exact at 1 decimal, q, k, v at 2 and
-    scores at 4.
+    All parameters have one decimal, so x is exact at 1 decimal, q, k, v at 2 and scores at 4;
+    a trained embedding layer has two, and edited numbers have their own.
 
     Raises:
-        ValueError: the text holds no token.
+        ValueError: the text holds no token, or the corpus cannot be trained on.
     """
     found = tokenize(lesson.text, lesson.segmentation)
     if not found:
         raise ValueError(f"the text must hold at least one token, got {lesson.text!r}")
     tokens = found[:MAX_TOKENS]
-    vocabulary = Vocabulary.for_tokens(tokens, lesson.d_model)
+    vocabulary, embedding_layer = _embedding_layer(lesson, tokens)
     ids = vocabulary.encode(tokens)
     selector = one_hot(ids, len(vocabulary))
-    parameters = _parameters(lesson, len(vocabulary))
+    drawn = draws(len(vocabulary), lesson.d_model, lesson.seed)
+    parameters = {name: draw.numbers() for name, draw in drawn.items()} | {"W_E": embedding_layer}
     w_e, w_q, w_k, w_v = (edited(name, values, lesson.edits) for name, values in parameters.items())
     x = edited("x", selector @ w_e, lesson.edits)
     q, k, v = x @ w_q, x @ w_k, x @ w_v
@@ -131,26 +141,19 @@ def run_lesson(lesson: Lesson) -> LessonTrace:
     )
 
 
-def _parameters(lesson: Lesson, n_words: int) -> dict[EditedMatrix, Float[Tensor, "_ _"]]:
-    """W_E, W_Q, W_K, W_V, each from a stream of its own: no size changes another's numbers.
-
-    The bound of the square layers is Glorot and Bengio's 2010 (equation 16), √(6 / (in + out)),
-    rounded to one decimal: it keeps the variance of q, k and v near that of x.
-    """
-    size = lesson.d_model
-    glorot = max(1, round(10 * math.sqrt(3 / size)))
-    return {
-        "W_E": _tenths(n_words, size, _EMBEDDING_TENTHS, seed=4 * lesson.seed),
-        "W_Q": _tenths(size, size, glorot, seed=4 * lesson.seed + 1),
-        "W_K": _tenths(size, size, glorot, seed=4 * lesson.seed + 2),
-        "W_V": _tenths(size, size, glorot, seed=4 * lesson.seed + 3),
-    }
-
-
-def _tenths(rows: int, columns: int, bound: int, *, seed: int) -> Float[Tensor, "rows columns"]:
-    """Numbers with one decimal, uniform from -bound/10 to bound/10."""
-    generator = torch.Generator().manual_seed(seed)
-    return torch.randint(-bound, bound + 1, (rows, columns), generator=generator).to(torch.float64) / 10
+def _embedding_layer(lesson: Lesson, tokens: tuple[str, ...]) -> tuple[Vocabulary, Float[Tensor, "vocabulary d_model"]]:
+    """The vocabulary with W_E: random, or trained on the lesson's corpus."""
+    if lesson.training_steps:
+        return trained_layer(
+            tokens,
+            corpus=lesson.corpus,
+            language=language_of(tokens),
+            d_model=lesson.d_model,
+            seed=lesson.seed,
+            steps=lesson.training_steps,
+        )
+    vocabulary = Vocabulary.for_tokens(tokens, lesson.d_model)
+    return vocabulary, draws(len(vocabulary), lesson.d_model, lesson.seed)["W_E"].numbers()
 
 
 def _inside(lesson: Lesson, n_tokens: int) -> Lesson:

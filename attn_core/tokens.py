@@ -85,6 +85,11 @@ def _tagger() -> Any:
     return fugashi.Tagger()
 
 
+def language_of(tokens: tuple[str, ...]) -> Literal["ja", "en"]:
+    """The language whose built-in words go with the text: Japanese where any token is in Japanese script."""
+    return "ja" if any(regex.search(_JAPANESE, token) for token in tokens) else "en"
+
+
 @dataclass(frozen=True)
 class Vocabulary:
     """The words a lesson knows; a word's ID is its place in the list.
@@ -97,8 +102,7 @@ class Vocabulary:
     @classmethod
     def for_tokens(cls, tokens: tuple[str, ...], d_model: int) -> "Vocabulary":
         """A small built-in list, long enough to be larger than d_model, then the text's own words."""
-        language = "ja" if any(regex.search(_JAPANESE, token) for token in tokens) else "en"
-        built_in = _BUILT_IN[language][: max(9, d_model)]
+        built_in = _BUILT_IN[language_of(tokens)][: max(9, d_model)]
         return cls(tuple(dict.fromkeys([UNKNOWN, *built_in, *tokens])))
 
     def __len__(self) -> int:

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from attn_core import Lesson, LessonTrace, Vocabulary, attend, run_lesson
 from attn_core.edits import EDITED_MATRICES, Edit, edited
 from attn_core.export import _COMMENTS, MATRICES, arrays, to_csv, to_npz, to_script
-from tests.attn_core.test_lesson import ARRAYS, STEPS, values_of
+from tests.attn_core.test_lesson import ARRAYS, OWN_CORPUS, STEPS, values_of
 
 HOSTILE_TEXT = """''' \"\"\" \\ \\' # ${tokens} $x {y} %s \\N{DIGIT ONE} ]) ; = + - @ ＝ <script> ` 'a' "b" \\"""
 TEXTS = (
@@ -49,6 +49,8 @@ fields = st.fixed_dictionaries(
     | {
         "text": st.builds(str.__add__, texts, last_words),
         "edits": st.builds(tuple.__add__, values_of("edits"), st.lists(inside, max_size=4).map(tuple)),
+        "training_steps": st.sampled_from([0, 0, 0, 2]),
+        "corpus": st.sampled_from(["", OWN_CORPUS]),
     }
 )
 

@@ -13,6 +13,7 @@ from torch.testing import assert_close
 
 from attn_core import Lesson, run_lesson, tokenize
 from attn_core.edits import EDITED_MATRICES, LARGEST_VALUE, Edit, EditList
+from attn_core.embeddings import trained_layer
 from attn_core.lesson import MAX_TOKENS
 from attn_core.links import AnyText, OneOf, Real, Whole, YesNo
 from tests.independent import lesson_from_link, tenths, tokens_from_link
@@ -45,6 +46,12 @@ def values_of(name: str) -> st.SearchStrategy:
 
 
 fields = st.fixed_dictionaries({}, optional={name: values_of(name) for name in Lesson.names()})
+
+# Any text may be a link's corpus, but not any text can be trained on, and a few steps are training enough.
+OWN_CORPUS = "a b c d e f. g h i j k l. m n o p q r. a c e g i k. 猫が魚を食べる。"
+trainable = st.fixed_dictionaries(
+    {"training_steps": st.sampled_from([0, 0, 0, 2]), "corpus": st.sampled_from(["", OWN_CORPUS])}
+)
 
 
 # Lesson ↔ link.
@@ -85,7 +92,7 @@ def test_no_link_raises_and_what_was_ignored_is_reported(query):
 
 
 @pytest.mark.parametrize("value", ["", "x", "-1", "1e9", "999999999999", "٣", "NaN", "null", "\x00", "<script>", "4.5"])
-@pytest.mark.parametrize("name", [name for name in Lesson.names() if name not in ("text", "edits")])
+@pytest.mark.parametrize("name", [name for name in Lesson.names() if name not in ("text", "edits", "corpus")])
 def test_nonsense_in_any_parameter(name, value):
     lesson = Lesson.from_query({name: value, "text": "one two"})
     assert [ignored.name for ignored in lesson.ignored] == [name]
@@ -275,14 +282,29 @@ def test_a_text_without_tokens(text):
         run_lesson(Lesson(text=text))
 
 
-@given(fields)
-def test_any_lesson_with_a_token_runs(values):
-    lesson = Lesson(**values | {"text": values.get("text", "") + " a"})
+@given(fields, trainable)
+def test_any_lesson_with_a_token_runs(values, training):
+    lesson = Lesson(**values | training | {"text": values.get("text", "") + " a"})
     trace = run_lesson(lesson)
     n, size = len(trace.tokens), lesson.d_model
     assert trace.x.shape == trace.q.shape == trace.k.shape == trace.v.shape == trace.output.shape == (n, size)
     assert_close(trace.attention.weights.sum(dim=-1), torch.ones(n, dtype=torch.float64))
     assert torch.isfinite(trace.output).all()
+
+
+def test_a_trained_layer_is_the_lesson_s():
+    lesson = Lesson(training_steps=5)
+    trace = run_lesson(lesson)
+    vocabulary, w_e = trained_layer(trace.tokens, corpus="", language="ja", d_model=4, seed=0, steps=5)
+    assert trace.vocabulary == vocabulary
+    assert torch.equal(trace.w_e, w_e)
+    assert torch.equal(trace.w_q, run_lesson(Lesson()).w_q)
+    assert_close(trace.w_e * 100, (trace.w_e * 100).round())
+
+
+def test_a_corpus_that_cannot_be_trained_on():
+    with pytest.raises(ValueError, match="corpus"):
+        run_lesson(Lesson(training_steps=5, corpus="猫"))
 
 
 def test_entries_of_the_layers_stay_within_their_bounds():
