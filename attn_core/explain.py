@@ -19,6 +19,10 @@ from attn_core.stages import Matrix, Stage, Step, stage
 _SMALL = 0.001
 
 
+_ALL_TERMS_UP_TO = 12
+_DOTS = rf"\textcolor{{{NEUTRAL}}}{{\cdots}}"
+
+
 @dataclass(frozen=True)
 class Term:
     """One product of a sum: left · right, and the sum up to and including it."""
@@ -86,13 +90,25 @@ def _latex(product: Stage, name: str, terms: tuple[Term, ...], decimals: int, ex
     """Three lines: the factors, the products, the total."""
     left, right = _FactorStyle(product.left), _FactorStyle(product.right)
     selects = product.left.role == "one_hot"
-    factors = [_greyed(rf"{left(t.left)} \cdot {right(t.right)}", selects and t.left == 0) for t in terms]
-    products = [_greyed(_signed(t.product, decimals), selects and t.left == 0) for t in terms]
+    shown = _without_long_runs_of_zeros(terms) if selects else terms
+    factors = [
+        _greyed(rf"{left(t.left)} \cdot {right(t.right)}", selects and t.left == 0) if t else _DOTS for t in shown
+    ]
+    products = [_greyed(_signed(t.product, decimals), selects and t.left == 0) if t else _DOTS for t in shown]
     equals = "=" if exact else r"\approx"
     total = rf"\boldsymbol{{{_number(terms[-1].running, decimals)}}}"
     first = "=" if left.exact and right.exact else r"\approx"
     lines = (f"{name} {first} {' + '.join(factors)}", f"{equals} {' + '.join(products)}", f"{equals} {total}")
     return lines if len(terms) > 1 else (lines[0], lines[2])
+
+
+def _without_long_runs_of_zeros(terms: tuple[Term, ...]) -> list[Term | None]:
+    """The terms of a one-hot product; of more than a dozen, a None stands for zeros far from the 1 and the ends."""
+    if len(terms) <= _ALL_TERMS_UP_TO:
+        return list(terms)
+    kept = {0, len(terms) - 1} | {i + near for i, term in enumerate(terms) if term.left for near in (-1, 0, 1)}
+    shown = [term if index in kept else None for index, term in enumerate(terms)]
+    return [term for index, term in enumerate(shown) if term or index == 0 or shown[index - 1]]
 
 
 class _FactorStyle:

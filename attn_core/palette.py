@@ -11,6 +11,9 @@ SCORES = "#7A5BC7"
 NEUTRAL = "#8A8A8A"
 EDITED = "#E69F00"
 
+# Kinds of words (Paul Tol's muted colours): they mean nothing else.
+KIND_COLORS = ("#CC6677", "#DDCC77", "#88CCEE", "#44AA99", "#AA4499")
+
 ROLE_COLORS = {
     "query": QUERY,
     "key": KEY,

@@ -4,18 +4,18 @@ import pandas as pd
 import streamlit as st
 
 from attn_core import Vocabulary, one_hot, run_lesson
+from attn_core.embeddings import train_embeddings
 from attn_core.explain import explain
 from attn_core.figures.falk import falk
 from attn_core.figures.grid import grid
-from attn_core.figures.plane import plane
 from attn_core.formulas import EMBEDDING_LAYER
-from attn_core.geometry import principal_plane
 from attn_core.stages import pairwise, stage
 from pages.shared.lecture import closing, opening, worked
 from pages.shared.lesson import current_trace
 from pages.shared.picker import cell_chart, cell_lists, chart
 from pages.shared.shell import require_shell
 from pages.shared.text import _, plain, prose
+from pages.shared.training import show_layers, training_controls
 
 require_shell()
 trace = current_trace()
@@ -66,15 +66,7 @@ for name, (values, letter) in {"one_hot": (trace.one_hot, "one-hot"), "embedding
             st.markdown(f"**{titles[measure]}**")
             chart(grid(between), f"{name}_{measure}", titles[measure])
 
-picture, reading = st.columns([3, 2], gap="large")
-points, shares = principal_plane(trace.w_e)
-with picture:
-    axis = _("principal axis {n}: {share:.0%} of the variance")
-    axes = tuple(axis.format(n=n, share=float(share)) for n, share in enumerate(shares, 1))
-    alt = _("Map of all {n} words by their embeddings; the text's words are coloured", n=n_words)
-    chart(
-        plane(trace.vocabulary.words, points, in_text=trace.ids, chosen=trace.ids[row], axes=axes), "one_hot_map", alt
-    )
-with reading:
-    st.markdown(prose("one_hot", "map"))
-closing("one_hot", Vocabulary, one_hot, run_lesson)
+st.subheader(_("Where the words lie, before and after training"), anchor=False)
+training_controls(trace)
+show_layers(trace)
+closing("one_hot", Vocabulary, one_hot, run_lesson, train_embeddings)

@@ -6,7 +6,7 @@ import plotly.graph_objects as go
 from jaxtyping import Float
 from torch import Tensor
 
-from attn_core.figures.cells import label, still_layout
+from attn_core.figures.cells import label, still_layout, tick_size
 from attn_core.numbers import written
 from attn_core.palette import NEUTRAL, SCORES
 
@@ -41,5 +41,8 @@ def weight_bars(
         ),
     )
     figure.update_xaxes(tickvals=[0, 0.25, 0.5, 0.75, 1], showgrid=True)
-    figure.update_yaxes(tickvals=places, ticktext=[label(token) for token in tokens], automargin=True)
+    size = tick_size(min(420, 34 * len(tokens) + 46) / (len(tokens) + 1))
+    figure.update_yaxes(
+        tickfont={"size": size}, tickvals=places, ticktext=[label(token) for token in tokens], automargin=True
+    )
     return figure

@@ -33,6 +33,16 @@ def label_width(token: str) -> int:
     return sum(_TEXT_SIZE + 1 if unicodedata.east_asian_width(c[0]) in "FW" else 11 for c in characters)
 
 
+def has_numbers(matrix: Matrix) -> bool:
+    """Whether the matrix is small enough for a number in each cell."""
+    return max(matrix.values.shape) <= NUMBERS_UP_TO
+
+
+def tick_size(cell_height: float) -> int:
+    """The size of labels beside cells of this height in pixels."""
+    return max(7, min(_TEXT_SIZE, int(0.8 * cell_height)))
+
+
 def diverging(role: str) -> list[list[float | str]]:
     """Grey for negative, white at 0, the role's own colour for positive."""
     return [[0.0, NEUTRAL], [0.5, _WHITE], [1.0, ROLE_COLORS[role]]]

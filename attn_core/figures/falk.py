@@ -9,17 +9,18 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 
 from attn_core.figures.cells import (
-    NUMBERS_UP_TO,
     cells,
     centres,
     click_targets,
     edit_marks,
+    has_numbers,
     hover_texts,
     label,
     label_width,
     outline,
     still_layout,
     texts,
+    tick_size,
 )
 from attn_core.figures.symbols import html_symbol
 from attn_core.palette import ROLE_COLORS
@@ -30,6 +31,9 @@ _PADDING = 1.2
 _CELL_HEIGHT = 42
 _MAX_HEIGHT = 540
 _UPRIGHT_UP_TO, _UPRIGHT_LENGTH = 6, 2
+_LABELS_UP_TO = 20
+_INNER_CELLS = 12
+_WITHOUT_NUMBERS = 3.2
 
 
 @dataclass(frozen=True)
@@ -42,11 +46,13 @@ class _Grid:
     bottom_y: tuple[float, ...]
 
     @classmethod
-    def of(cls, product: Stage, numbers: bool) -> "_Grid":
-        left = _width(product.left) if numbers else 1.0
-        right = max(_width(product.right), _width(product.result)) if numbers else 1.0
-        left_x = _edges(0.0, left, len(product.left.columns))
-        top_y = _edges(0.0, 1.0, len(product.right.rows))
+    def of(cls, product: Stage) -> "_Grid":
+        left = _width(product.left)
+        right = max(_width(product.right), _width(product.result))
+        n_inner = len(product.left.columns)
+        thin = min(1.0, _INNER_CELLS / n_inner)  # many summed terms share the room of a few
+        left_x = _edges(0.0, left * thin, n_inner)
+        top_y = _edges(0.0, thin, n_inner)
         return cls(
             left_x,
             _edges(left_x[-1] + _GAP * left, right, len(product.right.columns)),
@@ -60,7 +66,9 @@ def _edges(start: float, size: float, count: int) -> tuple[float, ...]:
 
 
 def _width(matrix: Matrix) -> float:
-    """The length of the longest number in characters, with some room."""
+    """The length of the longest number in characters, with some room; less where no number is shown."""
+    if not has_numbers(matrix):
+        return _WITHOUT_NUMBERS
     return max(2, *(len(text) for row in texts(matrix.values) for text in row)) + _PADDING
 
 
@@ -68,34 +76,33 @@ def falk(product: Stage, row: int, column: int) -> go.Figure:
     """The product with the row, the column and the cell they meet in outlined.
 
     Traces: left factor, right factor, result, click targets over the result (their customdata is
-    [row, column]). Past NUMBERS_UP_TO rows or columns the numbers give way to colour.
+    [row, column]). In a matrix of more than NUMBERS_UP_TO rows or columns the numbers give way to colour.
     """
-    numbers = max(*product.left.values.shape, *product.right.values.shape) <= NUMBERS_UP_TO
-    grid = _Grid.of(product, numbers)
+    grid = _Grid.of(product)
     hover = hover_texts(product.result)
     figure = go.Figure(
         data=[
-            _block(product.left, grid.left_x, grid.bottom_y, numbers),
-            _block(product.right, grid.right_x, grid.top_y, numbers),
-            _block(product.result, grid.right_x, grid.bottom_y, numbers),
+            _block(product.left, grid.left_x, grid.bottom_y),
+            _block(product.right, grid.right_x, grid.top_y),
+            _block(product.result, grid.right_x, grid.bottom_y),
             click_targets(grid.right_x, grid.bottom_y, hover),
         ],
         layout=_layout(product, grid),
     )
     figure.update_layout(
         shapes=[*_marks(product, grid), *_outlines(product, grid, row, column)],
-        annotations=[*_inner_labels(product, grid), *_names(product, grid)],
+        annotations=[*_inner_labels(product, grid, row, column), *_names(product, grid)],
     )
     return figure
 
 
-def _block(matrix: Matrix, x_edges: tuple[float, ...], y_edges: tuple[float, ...], numbers: bool) -> go.Heatmap:
+def _block(matrix: Matrix, x_edges: tuple[float, ...], y_edges: tuple[float, ...]) -> go.Heatmap:
     return cells(
         matrix.values,
         matrix.role,
         x_edges=x_edges,
         y_edges=y_edges,
-        numbers=numbers,
+        numbers=has_numbers(matrix),
         hover=hover_texts(matrix),
         unit_range=matrix.unit_range,
     )
@@ -119,17 +126,24 @@ def _outlines(product: Stage, grid: _Grid, row: int, column: int) -> list[go.lay
     ]
 
 
-def _inner_labels(product: Stage, grid: _Grid) -> list[go.layout.Annotation]:
-    """Names of the summed index: over the left factor and beside the right one."""
+def _inner_labels(product: Stage, grid: _Grid, row: int, column: int) -> list[go.layout.Annotation]:
+    """Names of the summed index, over the left factor and beside the right one; of many, the largest term's only."""
     labels = [label(name) for name in product.left.columns]
     angle = -90 if len(labels) > _UPRIGHT_UP_TO and max(len(text) for text in labels) > _UPRIGHT_LENGTH else 0
+    terms = product.left.values[row] * product.right.values[:, column]
+    shown = range(len(labels)) if len(labels) <= _LABELS_UP_TO else [int(terms.nan_to_num().abs().argmax())]
+    xs, ys = centres(grid.left_x), centres(grid.top_y)
     above = [
-        go.layout.Annotation(text=text, x=x, y=grid.bottom_y[0], yanchor="bottom", textangle=angle, showarrow=False)
-        for text, x in zip(labels, centres(grid.left_x), strict=True)
+        go.layout.Annotation(
+            text=labels[i], x=xs[i], y=grid.bottom_y[0], yanchor="bottom", textangle=angle, showarrow=False
+        )
+        for i in shown
     ]
     beside = [
-        go.layout.Annotation(text=label(name), x=grid.right_x[-1], y=i + 0.5, xanchor="left", showarrow=False)
-        for i, name in enumerate(product.right.rows)
+        go.layout.Annotation(
+            text=label(product.right.rows[i]), x=grid.right_x[-1], y=ys[i], xanchor="left", showarrow=False
+        )
+        for i in shown
     ]
     return [*above, *beside]
 
@@ -165,6 +179,7 @@ def _layout(product: Stage, grid: _Grid) -> go.Layout:
         ticktext=[label(name) for name in product.result.columns],
     )
     layout.yaxis.update(
+        tickfont={"size": tick_size(height / (grid.bottom_y[-1] + 1.6))},
         tickvals=centres(grid.bottom_y),
         ticktext=[label(name) for name in product.result.rows],
         automargin=True,

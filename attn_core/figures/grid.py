@@ -5,14 +5,15 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attn_core.figures.cells import (
-    NUMBERS_UP_TO,
     cells,
     click_targets,
     edit_marks,
+    has_numbers,
     hover_texts,
     label,
     outline,
     still_layout,
+    tick_size,
 )
 from attn_core.figures.symbols import html_symbol
 from attn_core.palette import QUERY, ROLE_COLORS
@@ -37,7 +38,8 @@ def grid(
     n_rows, n_columns = matrix.values.shape
     x_edges = tuple(float(i) for i in range(n_columns + 1))
     y_edges = tuple(float(i) for i in range(n_rows + 1))
-    numbers = max(n_rows, n_columns) <= NUMBERS_UP_TO
+    numbers = has_numbers(matrix)
+    height = min(_MAX_HEIGHT, int(_ROW_HEIGHT * (n_rows + 1.9)))
     hover = hover_texts(matrix)
     right = n_columns + (0.0 if totals is None else 1.3)
     figure = go.Figure(
@@ -53,9 +55,7 @@ def grid(
             ),
             click_targets(x_edges, y_edges, hover),
         ],
-        layout=still_layout(
-            height=min(_MAX_HEIGHT, int(_ROW_HEIGHT * (n_rows + 1.9))), x_range=(0, right), y_range=(0, n_rows + 0.9)
-        ),
+        layout=still_layout(height=height, x_range=(0, right), y_range=(0, n_rows + 0.9)),
     )
     names = [label(name) for name in matrix.columns]
     centres = [i + 0.5 for i in range(n_columns)]
@@ -65,7 +65,10 @@ def grid(
         names, centres = [*names, "Σ"], [*centres, n_columns + 0.8]
     figure.update_xaxes(tickvals=centres, ticktext=names, automargin=True)
     figure.update_yaxes(
-        tickvals=[i + 0.5 for i in range(n_rows)], ticktext=[label(name) for name in matrix.rows], automargin=True
+        tickfont={"size": tick_size(height / (n_rows + 1.9))},
+        tickvals=[i + 0.5 for i in range(n_rows)],
+        ticktext=[label(name) for name in matrix.rows],
+        automargin=True,
     )
     figure.add_annotation(
         text=f"<b>{html_symbol(matrix.symbol)}</b>  {matrix.shape}",

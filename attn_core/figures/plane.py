@@ -1,13 +1,13 @@
 """Words as points on a plane."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 from jaxtyping import Float
 from torch import Tensor
 
 from attn_core.figures.cells import label
-from attn_core.palette import EMBEDDING, NEUTRAL, QUERY
+from attn_core.palette import EMBEDDING, KIND_COLORS, NEUTRAL, QUERY
 
 
 def plane(
@@ -17,9 +17,13 @@ def plane(
     in_text: Sequence[int],
     chosen: int,
     axes: tuple[str, str],
+    kinds: Mapping[str, str] | None = None,
 ) -> go.Figure:
-    """Every word at its place, one scale for both axes; the text's words in colour, the chosen one ringed."""
-    colored = set(in_text)
+    """Every word at its place, one scale for both axes; the chosen one is ringed.
+
+    With kinds each kind has a colour of its own, else the text's words are coloured.
+    """
+    colors = _kind_colors(words, kinds) if kinds else _text_colors(words, in_text)
     figure = go.Figure(
         go.Scatter(
             x=points[:, 0].tolist(),
@@ -31,7 +35,7 @@ def plane(
             hoverinfo="skip",
             marker={
                 "size": 13,
-                "color": [EMBEDDING if index in colored else NEUTRAL for index in range(len(words))],
+                "color": colors,
                 "line": {"color": QUERY, "width": [3 if index == chosen else 0 for index in range(len(words))]},
             },
         )
@@ -44,3 +48,13 @@ def plane(
     figure.update_xaxes(title=axes[0], range=[-reach, reach], fixedrange=True, zeroline=True)
     figure.update_yaxes(title=axes[1], range=[-reach, reach], fixedrange=True, zeroline=True)
     return figure
+
+
+def _text_colors(words: Sequence[str], in_text: Sequence[int]) -> list[str]:
+    return [EMBEDDING if index in in_text else NEUTRAL for index in range(len(words))]
+
+
+def _kind_colors(words: Sequence[str], kinds: Mapping[str, str]) -> list[str]:
+    """Colours that play no other part; grey for words without a kind."""
+    colors = dict(zip(dict.fromkeys(kinds.values()), KIND_COLORS, strict=False))
+    return [colors[kinds[word]] if word in kinds else NEUTRAL for word in words]

@@ -6,7 +6,7 @@ from attn_core.lesson import LANGUAGES, SCALES, Lesson
 from attn_core.links import Linked
 from attn_core.tokens import SEGMENTATIONS
 from pages.shared.editing import edit_popover
-from pages.shared.lesson import warn_about_edits, warn_about_text
+from pages.shared.lesson import warn_about_corpus, warn_about_edits, warn_about_text
 from pages.shared.link import change_language, current, tied
 from pages.shared.share import share_popover
 from pages.shared.text import _, plain
@@ -38,6 +38,7 @@ def lesson_bar(*records: type[Linked]) -> None:
         )
     warn_about_text()
     warn_about_edits()
+    warn_about_corpus()
     for record in (Lesson, *records):
         for entry in current(record).ignored:
             st.warning(

@@ -11,11 +11,15 @@ from pages.shared.text import _
 
 
 def current_trace() -> LessonTrace:
-    """The numbers of the session's lesson; a text without tokens gives way to the default text."""
+    """The numbers of the session's lesson; a text without tokens gives way to the default text,
+    a corpus that cannot be trained on to the untrained layer."""
     lesson = current(Lesson)
     if not tokenize(lesson.text, lesson.segmentation):
         lesson = dataclasses.replace(lesson, text=lesson.defaults().text)
-    return run_lesson(lesson)
+    try:
+        return run_lesson(lesson)
+    except ValueError:  # the corpus cannot be trained on
+        return run_lesson(dataclasses.replace(lesson, training_steps=0))
 
 
 def warn_about_text() -> None:
@@ -29,6 +33,12 @@ def warn_about_text() -> None:
         st.warning(
             _("The text has {n} tokens; the first {limit} are used.", n=MAX_TOKENS + trace.n_cut, limit=MAX_TOKENS)
         )
+
+
+def warn_about_corpus() -> None:
+    """Says so where the reader's own sentences cannot be trained on."""
+    if current_trace().lesson.training_steps != current(Lesson).training_steps:
+        st.warning(_("The sentences to train on hold too few words; the layer is untrained."))
 
 
 def warn_about_edits() -> None:

@@ -67,14 +67,16 @@ def refuse(record_type: type[Linked], name: str, value: str, allowed: str | None
     st.session_state[record_type.__name__] = dataclasses.replace(record, ignored=(entry,))
 
 
-def tied(record_type: type[Linked], name: str) -> dict[str, Any]:
+def tied(record_type: type[Linked], name: str, *, at_most: int | None = None) -> dict[str, Any]:
     """Keyword arguments that tie a widget to a field: `st.slider(label, 1, 9, **tied(Lesson, "seed"))`.
 
     The field's value is assigned anew in every run, but for the widget that was just used: a browser that is still
     loading the page when the next run starts would otherwise never learn the value, and send back the widget's
-    own default.
+    own default. `at_most` is the last place of a list: what it shows where the field points past its end.
     """
     value = getattr(current(record_type), name)
+    if at_most is not None:
+        value = min(value, at_most)
     if name != st.session_state.get("_just_used") or st.session_state.get(name) != value:
         st.session_state[name] = value
     return {"key": name, "on_change": _take, "args": (record_type, name)}
