@@ -65,7 +65,7 @@ with stacked:
         total=float(mixed.weights.sum()),
     )
     chart(contributions(mixed, trace.tokens), "sum_contributions", alt)
-    st.caption(alt)
+    st.caption(plain(alt))
 with plane:
     alt = _("Values, their convex hull, and the output of {query} inside it", query=query)
     chart(hull(mixed, trace.tokens), "sum_hull", alt)
