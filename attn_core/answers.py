@@ -1,11 +1,8 @@
 """What a student answers: read from text, checked, counted, and written into a table."""
 
-import csv
-import io
 import math
 import re
 import unicodedata
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from attn_core.exercises import Exercise, is_right
@@ -15,7 +12,6 @@ _MINUSES = str.maketrans(dict.fromkeys("−‐‑‒–—ー", "-"))
 _NUMBER = re.compile(r"[+-]?([0-9]{1,15}([.,][0-9]{0,20})?|[.,][0-9]{1,20})")
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
 # A spreadsheet reads a formula in text that begins with one of these.
-_FORMULA = ("=", "+", "-", "@")
 
 
 def parse_number(text: str) -> float:
@@ -76,20 +72,3 @@ def answer(progress: Progress, exercise: Exercise, text: str) -> Progress:
 def reveal(progress: Progress) -> Progress:
     """The progress after looking at the solution."""
     return progress if progress.right else replace(progress, revealed=True)
-
-
-def table_csv(header: tuple[str, ...], rows: Iterable[tuple[str | float, ...]]) -> bytes:
-    """A table as CSV in UTF-8 with a byte order mark, without which Excel misreads Japanese; text is quoted."""
-    file = io.StringIO(newline="")
-    writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC)
-    writer.writerows([harmless(cell) for cell in row] for row in (header, *rows))
-    return file.getvalue().encode("utf-8-sig")
-
-
-def harmless(cell: str | float) -> str | float:
-    """A number as it is; text with an apostrophe in front where a spreadsheet could take it for a formula."""
-    if not isinstance(cell, str):
-        return cell
-    visible = "".join(c for c in unicodedata.normalize("NFKC", cell) if unicodedata.category(c)[0] not in "CZ")
-    hidden_start = unicodedata.category(cell[:1] or "x") == "Cc"
-    return f"'{cell}" if hidden_start or visible.startswith(_FORMULA) else cell

@@ -1,9 +1,7 @@
 """Taking a lesson along: its numbers as NumPy arrays, as `.npz`, as CSV, and as a script that recomputes them."""
 
-import csv
 import inspect
 import io
-import unicodedata
 from collections.abc import Iterable
 from string import Template
 from typing import Any
@@ -17,6 +15,7 @@ from torch import Tensor
 from attn_core.edits import EditedMatrix, edited, is_inside
 from attn_core.lesson import LessonTrace
 from attn_core.parameters import Draw, draws, tenths
+from attn_core.spreadsheet import table
 
 # Each matrix of a lesson, in order, with what its rows and its columns stand for; a letter stands for x0, x1, …
 _AXES = {
@@ -36,7 +35,6 @@ _AXES = {
     "output": ("token", "v"),
 }
 MATRICES = tuple(_AXES)
-_CONTROLS = tuple(map(chr, range(32)))
 
 
 def _matrices(trace: LessonTrace) -> dict[str, Float[Tensor, "_ _"]]:
@@ -104,28 +102,13 @@ def to_csv(trace: LessonTrace, name: str) -> str:
         raise ValueError(f"name must be one of {', '.join(MATRICES)}, got {name!r}")
     values = _matrices(trace)[name]
     rows, columns = (_labels(trace, axis, size) for axis, size in zip(_AXES[name], values.shape, strict=True))
-    file = io.StringIO(newline="")
-    writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC)
-    writer.writerow([name, *map(_harmless, columns)])
-    writer.writerows([_harmless(label), *row] for label, row in zip(rows, values.tolist(), strict=True))
-    return file.getvalue()
+    return table([(name, *columns), *((label, *row) for label, row in zip(rows, values.tolist(), strict=True))])
 
 
 def _labels(trace: LessonTrace, axis: str, size: int) -> tuple[str, ...]:
     """What the rows or columns along an axis are called."""
     words = {"token": trace.tokens, "word": trace.vocabulary.words}
     return words.get(axis, tuple(f"{axis}{index}" for index in range(size)))
-
-
-def _harmless(label: str) -> str:
-    """The label, with an apostrophe in front where it could pass for a formula or begins with an apostrophe.
-
-    Spreadsheets read a formula in a cell that begins with =, +, - or @, some also in their full-width forms, after
-    spaces or behind a control character.
-    """
-    first = next((c for c in label if unicodedata.category(c)[0] not in "CZ"), "")
-    begins_a_formula = unicodedata.normalize("NFKC", first) in ("=", "+", "-", "@", "'")
-    return f"'{label}" if begins_a_formula or label.startswith(_CONTROLS) else label
 
 
 # Script.

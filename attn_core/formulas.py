@@ -20,7 +20,10 @@ EMBEDDING_LAYER = rf"{X} = \text{{one-hot}} \cdot W_E"
 PROJECTIONS = rf"{Q} = {X}\,W_Q \qquad {K} = {X}\,W_K \qquad {V} = {X}\,W_V"
 WEIGHTED_SUM = rf"O = {A}\,{V} \qquad o_i = \sum_j {_in(SCORES, 'a_{i,j}')}\,{_in(VALUE, 'v_j')}"
 SIMILARITY = rf"{S} = {Q}\,{K}^{{\top}} \qquad s_{{i,j}} = \sum_m {_in(QUERY, 'q_{i,m}')}\,{_in(KEY, 'k_{j,m}')}"
-SOFTMAX = r"a_{i,j} = \dfrac{e^{z_{i,j}}}{\sum_{l} e^{z_{i,l}}} \qquad z = \dfrac{s}{\sqrt{d_k}}"
+SOFTMAX = (
+    rf"{_in(SCORES, 'a_{i,j}')} = \dfrac{{e^{{{_in(SCORES, 'z_{i,j}')}}}}}{{\sum_{{l}} e^{{{_in(SCORES, 'z_{i,l}')}}}}}"
+    rf" \qquad {_in(SCORES, 'z')} = \dfrac{{{_in(SCORES, 's')}}}{{\sqrt{{d_k}}}}"
+)
 _PRODUCT = rf"{_in(QUERY, 'q')}\cdot{_in(KEY, 'k')}"
 VARIANCE = (
     rf"\mathrm{{Var}}\!\left({_PRODUCT}\right) = d_k"

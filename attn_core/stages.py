@@ -72,7 +72,13 @@ def stage(trace: LessonTrace, step: Step) -> Stage:
 
 
 def similarity_view(trace: LessonTrace, view: Literal["scores", "scaled", "cosine"]) -> Stage:
-    """The product Q Kᵀ with its result as it is, after the divisor, or as cosines."""
+    """The product Q Kᵀ with its result as it is, after the divisor, or as cosines.
+
+    Raises:
+        ValueError: there is no such view.
+    """
+    if view not in ("scores", "scaled", "cosine"):
+        raise ValueError(f"view must be scores, scaled or cosine, got {view!r}")
     product = stage(trace, "scores")
     if view == "scores":
         return product

@@ -3,6 +3,7 @@
 import streamlit as st
 
 from attn_core import run_lesson
+from attn_core.figures.cells import texts
 from attn_core.figures.grid import grid
 from attn_core.figures.strip import strip
 from attn_core.formulas import ATTENTION
@@ -34,7 +35,14 @@ with explanation:
     page_link(STAGE_PAGES[stage])
 with numbers:
     matrix = matrices[stage]
-    chart(grid(matrix, trace.lesson.query), "overview_matrix", f"{matrix.symbol} {matrix.shape}")
+    alt = _(
+        "Stage {stage}, {shape} numbers; the row of {token}: {numbers}",
+        stage=stage + 1,
+        shape=matrix.shape,
+        token=trace.tokens[trace.lesson.query],
+        numbers=", ".join(texts(matrix.values)[trace.lesson.query]),
+    )
+    chart(grid(matrix, trace.lesson.query), "overview_matrix", alt)
 
 st.subheader(_("Lecture plan (90 minutes)"), anchor=False)
 show_plan()

@@ -45,7 +45,7 @@ with numbers:
     query, key = plain(trace.tokens[row]), plain(trace.tokens[column])
     st.markdown(_("How similar are the query of **{query}** and the key of **{key}**?", query=query, key=key))
     worked(explanation)
-    st.markdown(_("Then the division by √dₖ:"))
+    st.markdown(_("Then it is divided:"))
     lines(explain_scaled(trace, row, column))
     st.markdown(_("For comparison, the cosine looks at the angle alone:"))
     lines(explain_cosine(trace, row, column))

@@ -18,7 +18,7 @@ from pages.shared.controls import limits
 from pages.shared.link import current, tied
 from pages.shared.text import _
 
-_STARTS_BY_ITSELF_UP_TO = 600_000_000
+_STARTS_BY_ITSELF_UP_TO = 100_000_000
 _SAMPLE_COUNTS = (100, 1_000, 10_000, 100_000, 1_000_000)
 _POWERS = tuple(2**power for power in range(13))
 

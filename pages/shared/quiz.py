@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import streamlit as st
 
 from attn_core import LessonTrace
-from attn_core.answers import Progress, answer, reveal, table_csv
+from attn_core.answers import Progress, answer, reveal
 from attn_core.exercises import Cell, Exercise, ExerciseSettings, another_seed, exercises
+from attn_core.spreadsheet import table_csv
 from pages.shared.link import change, current
 from pages.shared.text import _, plain
 

@@ -58,7 +58,7 @@ def _downloads() -> None:
     name = st.selectbox(_("One matrix as CSV"), MATRICES, key=_CHOSEN, persist_state="session")
     st.download_button(
         f"{name}.csv",
-        lambda: to_csv(trace, name),
+        lambda: to_csv(trace, name).encode("utf-8-sig"),
         f"{name}.csv",
         "text/csv",
         icon=":material/download:",
