@@ -11,7 +11,6 @@ from attn_core.exercises import Exercise, is_right
 _MINUSES = str.maketrans(dict.fromkeys("−‐‑‒–—ー", "-"))
 _NUMBER = re.compile(r"[+-]?([0-9]{1,15}([.,][0-9]{0,20})?|[.,][0-9]{1,20})")
 _THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
-# A spreadsheet reads a formula in text that begins with one of these.
 
 
 def parse_number(text: str) -> float:

@@ -6,8 +6,8 @@ sampling, made for a million words, is not needed. The output layer has a bias, 
 has not: it takes up how frequent a context word is, and leaves the embeddings to what differs.
 """
 
-import contextlib
 import functools
+import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -120,25 +120,10 @@ def train_embeddings(
     layers = _Adam(w, DECAY * seen), _Adam(w_out, DECAY), _Adam(b_out)
     for step in range(steps + 1):
         before = w.clone()
-        with _one_thread():
-            loss, gradients = skip_gram(counts, w, w_out, b_out)
-            for layer, gradient in zip(layers, (gradients.w, gradients.w_out, gradients.b_out), strict=True):
-                layer.step(gradient)
+        loss, gradients = skip_gram(counts, w, w_out, b_out)
+        for layer, gradient in zip(layers, (gradients.w, gradients.w_out, gradients.b_out), strict=True):
+            layer.step(gradient)
         yield EmbeddingProgress(step, steps, float(loss), before)
-
-
-@contextlib.contextmanager
-def _one_thread() -> Iterator[None]:
-    """Has this thread's torch work on one core: on layers this small, a second one costs more than it brings.
-
-    Sums are then added up in one order, whatever the number of cores.
-    """
-    n_threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(n_threads)
 
 
 def _check(counts: Tensor, d_model: int, steps: int) -> None:
@@ -171,7 +156,8 @@ def trained_layer(
         ValueError: steps, d_model or language out of range, a corpus with too few words, or a
             vocabulary that is not larger than d_model.
     """
-    corpus_words, trained = _trained_rows(corpus, language, d_model, seed, steps)
+    with _one_at_a_time:  # a class that opens one link trains once
+        corpus_words, trained = _trained_rows(corpus, language, d_model, seed, steps)
     vocabulary = Vocabulary(tuple(dict.fromkeys([UNKNOWN, *corpus_words, *tokens])))
     if len(vocabulary) <= d_model:
         raise ValueError(
@@ -180,6 +166,9 @@ def trained_layer(
     w_e = start_rows(len(vocabulary), d_model, seed)
     w_e[1 : 1 + len(trained)] = trained
     return vocabulary, w_e
+
+
+_one_at_a_time = threading.Lock()
 
 
 @functools.lru_cache(maxsize=64)

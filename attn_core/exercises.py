@@ -2,7 +2,6 @@
 
 import dataclasses
 import random
-import secrets
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
@@ -123,11 +122,6 @@ def is_right(exercise: Exercise, given: float) -> bool:
     return abs(given - exercise.answer) <= exercise.tolerance + slack
 
 
-def another_seed(seed: int) -> int:
-    """A seed that nobody chose, other than the given one."""
-    return (seed + 1 + secrets.randbelow(MAX_SEED)) % (MAX_SEED + 1)
-
-
 def _exercise(kind: Kind, trace: LessonTrace, chance: random.Random) -> Exercise | None:
     if kind == "one_hot":
         return _one_hot(trace, chance)
@@ -239,7 +233,7 @@ def _solution(kind: Kind, trace: LessonTrace, cell: Cell) -> tuple[str, ...]:
         return explain(trace, PRODUCTS[kind], row, column).latex
     if kind == "scaled":
         return explain_scaled(trace, row, column)
-    steps = softmax_steps(trace.attention.masked, SoftmaxSettings())
+    steps = softmax_steps(trace.attention.masked, SoftmaxSettings(subtract_maximum=kind == "weight"))
     if kind == "weight":
         return explain_weight(steps, row, column)
     power, result = float(steps.logits[row, column]), float(steps.exponentials[row, column])

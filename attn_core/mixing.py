@@ -30,6 +30,7 @@ class Mixture:
     """
 
     weights: Float[Tensor, " key"]
+    values: Float[Tensor, "key d_v"]
     contributions: Float[Tensor, "key d_v"]
     output: Float[Tensor, " d_v"]
     points: Float[Tensor, "key 2"]
@@ -48,6 +49,7 @@ def mixture(trace: LessonTrace, settings: MixingSettings) -> Mixture:
     points = trace.v if exact else principal_plane(trace.v)[0]
     return Mixture(
         weights=weights,
+        values=trace.v,
         contributions=weights[:, None] * trace.v,
         output=weights @ trace.v,
         points=points,

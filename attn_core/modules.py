@@ -16,6 +16,11 @@ class SimpleSelfAttention(nn.Module):
     """
 
     def __init__(self, d_model: int) -> None:
+        """Three layers d_model → d_model, each with a bias.
+
+        Raises:
+            ValueError: d_model is below 1.
+        """
         super().__init__()
         if d_model < 1:
             raise ValueError(f"d_model must be at least 1, got {d_model}")

@@ -54,8 +54,20 @@ stacked, plane = st.columns(2, gap="large")
 with stacked:
     places, label = range(len(trace.tokens)), lambda index: f"{index}: {trace.tokens[index]}"
     with st.container(horizontal=True):
-        st.selectbox(_("Take weight from"), places, format_func=label, width=150, **tied(MixingSettings, "giver"))
-        st.selectbox(_("Give it to"), places, format_func=label, width=150, **tied(MixingSettings, "taker"))
+        st.selectbox(
+            _("Take weight from"),
+            places,
+            format_func=label,
+            width=150,
+            **tied(MixingSettings, "giver", at_most=len(places) - 1),
+        )
+        st.selectbox(
+            _("Give it to"),
+            places,
+            format_func=label,
+            width=150,
+            **tied(MixingSettings, "taker", at_most=len(places) - 1),
+        )
     st.slider(
         _("Share of the giver's weight"), step=0.05, **limits(MixingSettings, "moved"), **tied(MixingSettings, "moved")
     )

@@ -55,6 +55,5 @@ def contributions(mixture: Mixture, tokens: Sequence[str]) -> go.Figure:
 
 def _range(mixture: Mixture) -> list[float]:
     """Wide enough for all weight on any one value, so that nothing jumps while weight is moved."""
-    values = mixture.points.new_tensor([float(mixture.contributions.abs().sum(dim=0).max()), 1e-9])
-    reach = 1.1 * float(values.max())
+    reach = 1.1 * (float(mixture.values.abs().max()) or 1.0)
     return [-reach, reach]

@@ -119,6 +119,7 @@ def _measure(experiment: Experiment) -> None:
         )
         bar.progress(progress(experiment.settings, measurement), text)
     experiment.finished = True
+    _results(experiment.settings).update(experiment.measurements)
     st.rerun()  # without the bar and the stop button
 
 
@@ -126,11 +127,19 @@ def _set_wanted(experiment: Experiment, wanted: bool) -> None:
     experiment.wanted = wanted
 
 
+@st.cache_resource(max_entries=32, show_spinner=False)
+def _results(settings: ScalingSettings) -> dict[int, Measurement]:
+    """What a finished run has measured, shared by all sessions: a class that opens one link computes it once."""
+    del settings  # the key of the cache
+    return {}
+
+
 def _current_experiment() -> Experiment:
     """The session's run of the current settings; which histogram is shown changes no number."""
     settings = replace(current(ScalingSettings), shown_d_k=1, ignored=())
     experiment = st.session_state.get("_experiment")
     if experiment is None or experiment.settings != settings:
-        experiment = Experiment(settings, variance_experiment(settings))
+        known = _results(settings)
+        experiment = Experiment(settings, variance_experiment(settings), dict(known), finished=bool(known))
         st.session_state["_experiment"] = experiment
     return experiment

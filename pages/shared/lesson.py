@@ -14,6 +14,14 @@ def current_trace() -> LessonTrace:
     """The numbers of the session's lesson; a text without tokens gives way to the default text,
     a corpus that cannot be trained on to the untrained layer."""
     lesson = current(Lesson)
+    kept = st.session_state.get("_trace")
+    if kept is None or kept[0] != lesson:
+        st.session_state["_trace"] = kept = lesson, _trace(lesson)
+    trace: LessonTrace = kept[1]
+    return trace
+
+
+def _trace(lesson: Lesson) -> LessonTrace:
     if not tokenize(lesson.text, lesson.segmentation):
         lesson = dataclasses.replace(lesson, text=lesson.defaults().text)
     try:

@@ -14,6 +14,7 @@ from urllib.parse import urlencode
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from attn_core.corpus import MAX_CORPUS_CHARACTERS
 from attn_core.lesson import LANGUAGES, Lesson
 from attn_core.links import Ignored, Linked
 from attn_core.tokens import MAX_CHARACTERS
@@ -96,9 +97,9 @@ def link_query(*record_types: type[Linked]) -> dict[str, str]:
     return {name: text for record_type in record_types for name, text in current(record_type).to_query().items()}
 
 
-def prepared_query(query: Mapping[str, str]) -> dict[str, str]:
-    """A prepared state as URL parameters, in the session's language."""
-    return {_OPEN: "true", "lang": current(Lesson).lang, **query}
+def prepared_query(query: Mapping[str, str], lesson: Lesson | None = None) -> dict[str, str]:
+    """A prepared state of a page, with the session's lesson or another, in the session's language."""
+    return (lesson or current(Lesson)).to_query() | query | {_OPEN: "true", "lang": current(Lesson).lang}
 
 
 def _take(record_type: type[Linked], name: str) -> None:
@@ -113,8 +114,9 @@ def _follows_prepared_link() -> bool:
 
 def _with_short_text(record: Record) -> Record:
     """One character more than is used, so that the reader is told."""
-    if isinstance(record, Lesson) and len(record.text) > MAX_CHARACTERS:
-        return dataclasses.replace(record, text=record.text[: MAX_CHARACTERS + 1])
+    if isinstance(record, Lesson) and (len(record.text) > MAX_CHARACTERS or len(record.corpus) > MAX_CORPUS_CHARACTERS):
+        text, corpus = record.text[: MAX_CHARACTERS + 1], record.corpus[:MAX_CORPUS_CHARACTERS]
+        return dataclasses.replace(record, text=text, corpus=corpus)
     return record
 
 

@@ -8,7 +8,7 @@ from pages.shared.text import _
 def show_presets() -> None:
     """One link a lesson; it opens on the page where its point is seen."""
     for name, page, sentence in _presets():
-        page_link(page, label=sentence, query=PRESETS[name].to_query())
+        page_link(page, label=sentence, lesson=PRESETS[name])
 
 
 def _presets() -> tuple[tuple[str, str, str], ...]:

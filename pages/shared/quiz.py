@@ -1,6 +1,7 @@
 """Asking the exercises of a lesson: questions in words, answers, progress, and results to take along."""
 
 import dataclasses
+import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -8,10 +9,12 @@ import streamlit as st
 
 from attn_core import LessonTrace
 from attn_core.answers import Progress, answer, reveal
-from attn_core.exercises import Cell, Exercise, ExerciseSettings, another_seed, exercises
+from attn_core.exercises import Cell, Exercise, ExerciseSettings, exercises
 from attn_core.spreadsheet import table_csv
 from pages.shared.link import change, current
 from pages.shared.text import _, plain
+
+_KEPT_SETS = 20
 
 _MARKS = {"right": "✓", "wrong": "✗", "new": ""}
 # What the columns of these matrices are called in the pictures.
@@ -46,6 +49,8 @@ def current_quiz(trace: LessonTrace) -> Quiz:
     questions = st.session_state["_exercises"][1]
     kept = st.session_state.setdefault("_exercise_progress", {})
     progress = kept.setdefault(key, [Progress()] * len(questions))
+    while len(kept) > _KEPT_SETS:
+        del kept[next(iter(kept))]
     quiz = Quiz(trace, questions, progress, list(kept).index(key))
     if quiz.shown != settings.question:
         change(ExerciseSettings, question=quiz.shown)
@@ -54,7 +59,11 @@ def current_quiz(trace: LessonTrace) -> Quiz:
 
 def new_numbers() -> None:
     """Other cells and other sizes, from the first question on."""
-    change(ExerciseSettings, exercise_seed=another_seed(current(ExerciseSettings).exercise_seed), question=0)
+    change(
+        ExerciseSettings,
+        exercise_seed=secrets.randbelow(1 + ExerciseSettings.allowed("exercise_seed").high),
+        question=0,
+    )
 
 
 def tab(quiz: Quiz, place: int) -> str:

@@ -104,10 +104,13 @@ def go_to(name: str) -> None:
     st.switch_page(entry.script, query_params=link_query(Lesson, *entry.settings))
 
 
-def page_link(name: str, *, label: str | None = None, query: Mapping[str, str] | None = None) -> None:
-    """A link to a page: with the session's lesson, or with the prepared state of `query`."""
+def page_link(
+    name: str, *, label: str | None = None, query: Mapping[str, str] | None = None, lesson: Lesson | None = None
+) -> None:
+    """A link to a page as it is, in the prepared state of `query`, or with a prepared lesson."""
     entry = _entry(name)
-    target = link_query(Lesson, *entry.settings) if query is None else prepared_query(query)
+    as_it_is = query is None and lesson is None
+    target = link_query(Lesson, *entry.settings) if as_it_is else prepared_query(query or {}, lesson)
     st.page_link(entry.script, label=label or title(name), icon=f":material/{entry.icon}:", query_params=target)
 
 

@@ -6,7 +6,6 @@ import io
 import pathlib
 import re
 
-import streamlit as st
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
@@ -49,8 +48,3 @@ def _sections(lang: str, page: str) -> dict[str, str]:
 def plain(text: str) -> str:
     """A user's text inside Markdown, shown as typed."""
     return re.sub(r"([\\`*_{}\[\]()<>#+\-.!|~$:&^=@/])", r"\\\1", text)
-
-
-def show_markdown_error(message: str) -> None:
-    """A message for the reader that something they gave was not used."""
-    st.warning(message, icon=":material/info:")

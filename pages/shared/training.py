@@ -8,18 +8,24 @@ from attn_core.corpus import KINDS
 from attn_core.embeddings import DEFAULT_STEPS, MAX_STEPS
 from attn_core.figures.plane import plane
 from attn_core.learned import LayerReport, layer_reports, lesson_training
-from pages.shared.link import change, tied
+from pages.shared.link import change, refuse, tied
 from pages.shared.picker import chart
 from pages.shared.text import _, prose
 
 _WANTED, _STEP = "_training_wanted", "_training_step"
+_REPORT_EVERY = 10
+_LONGEST_CORPUS = 800  # characters: in Japanese each takes nine of the link's
 
 
 def training_controls(trace: LessonTrace) -> None:
     """Corpus, number of steps, and the buttons that train the layer, stop, and forget."""
     st.markdown(prose("one_hot", "training"))
     with st.expander(_("Train on sentences of your own"), icon=":material/edit_note:"):
-        st.text_area(_("One sentence per line; empty means the built-in sentences"), **tied(Lesson, "corpus"))
+        st.text_area(
+            _("One sentence per line; empty means the built-in sentences"),
+            max_chars=_LONGEST_CORPUS,
+            **tied(Lesson, "corpus"),
+        )
     steps = st.slider(
         _("Training steps"), 10, MAX_STEPS, DEFAULT_STEPS, step=10, key="wanted_steps", persist_state="session"
     )
@@ -42,8 +48,15 @@ def _train(trace: LessonTrace, steps: int) -> None:
     """Trains to the end, or to the step at which it is stopped; the link then holds the number of steps."""
     bar = st.progress(0.0)
     st.button(_("Stop"), icon=":material/stop:", key="stop_training", on_click=_stop)
-    for progress in lesson_training(trace, steps):
+    try:
+        training = lesson_training(trace, steps)
+    except ValueError:
+        refuse(Lesson, "corpus", trace.lesson.corpus[:40], _("sentences of at least two different words"))
+        st.rerun()
+    for progress in training:
         st.session_state[_STEP] = progress.step
+        if progress.step % _REPORT_EVERY:
+            continue
         text = _("step {step} of {steps}, loss {loss:.4f}", step=progress.step, steps=steps, loss=progress.loss)
         bar.progress(progress.step / progress.steps, text)
     change(Lesson, training_steps=steps)
@@ -65,11 +78,12 @@ def show_layers(trace: LessonTrace) -> None:
     token = trace.tokens[trace.lesson.query]
     titles = (_("as the seed made it"), _("after {n} steps", n=trace.lesson.training_steps))
     for report, title, name, place in zip((before, after), titles, ("before", "after"), st.columns(2), strict=True):
-        if name == "after" and not trained:
-            break
         with place:
-            st.markdown(f"**{title}**")
-            _map(trace, report, name)
+            if trained:
+                st.markdown(f"**{title}**")
+                _map(trace, report, name)
+            elif name == "after":  # untrained, but with the lesson's edits
+                _map(trace, report, name)
     if trained:
         near = pd.DataFrame(
             {

@@ -16,7 +16,6 @@ from attn_core.exercises import (
     Exercise,
     ExerciseSettings,
     Law,
-    another_seed,
     exercises,
     given_numbers,
     is_right,
@@ -206,14 +205,6 @@ def test_numbers_put_in_by_hand_leave_only_questions_that_can_be_answered(value)
         found = made(trace, seed)
         assert {"one_hot", "embedding", "variance", "divisor"} <= found.keys()
         assert all(math.isfinite(e.answer) and abs(e.answer) < 1e9 for e in found.values())
-
-
-def test_another_seed_is_another_seed():
-    for seed in (0, 1, 999_999):
-        drawn = {another_seed(seed) for _ in range(50)}
-        assert seed not in drawn
-        assert all(0 <= other <= 999_999 for other in drawn)
-        assert len(drawn) > 1
 
 
 @given(seeds, st.integers(0, 9))
