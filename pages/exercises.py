@@ -13,7 +13,7 @@ from pages.shared.controls import limits
 from pages.shared.lecture import closing, lines, opening
 from pages.shared.lesson import current_trace
 from pages.shared.link import tied
-from pages.shared.picker import chart, step_buttons
+from pages.shared.picker import chart, row_in_words, step_buttons, terms_in_words
 from pages.shared.quiz import answer_form, bold, current_quiz, download_results, new_numbers, question_text, score, tab
 from pages.shared.shell import require_shell
 from pages.shared.text import _, plain, prose
@@ -44,8 +44,10 @@ picture, numbers = st.columns([3, 2], gap="large")
 with picture:
     shown, cell = given(trace, exercise, solved=progress.finished), exercise.about
     if shown is not None:
-        figure = (falk if isinstance(shown, Stage) else grid)(shown, cell.row, cell.column)
-        chart(figure, f"exercise_{exercise.kind}", question_text(trace, exercise))
+        product = isinstance(shown, Stage)
+        figure = (falk if product else grid)(shown, cell.row, cell.column)
+        given_words = terms_in_words(shown, cell.row, cell.column) if product else row_in_words(shown, cell.row)
+        chart(figure, f"exercise_{exercise.kind}", f"{question_text(trace, exercise)} {given_words}")
     elif exercise.kind == "one_hot":
         st.markdown(_("The vocabulary in its order:"))
         st.markdown(" · ".join(plain(word) for word in trace.vocabulary.words))

@@ -6,13 +6,14 @@ import streamlit as st
 from attn_core import Vocabulary, one_hot, run_lesson
 from attn_core.embeddings import train_embeddings
 from attn_core.explain import explain
+from attn_core.figures.cells import texts
 from attn_core.figures.falk import falk
 from attn_core.figures.grid import grid
 from attn_core.formulas import EMBEDDING_LAYER
 from attn_core.stages import pairwise, stage
 from pages.shared.lecture import closing, opening, worked
 from pages.shared.lesson import current_trace
-from pages.shared.picker import cell_chart, cell_lists, chart
+from pages.shared.picker import cell_chart, cell_lists, chart, row_in_words
 from pages.shared.shell import require_shell
 from pages.shared.text import _, plain, prose
 from pages.shared.training import show_layers, training_controls
@@ -27,7 +28,13 @@ token, n_words, d_model = trace.tokens[row], len(trace.vocabulary), trace.lesson
 opening("one_hot", EMBEDDING_LAYER)
 picture, numbers = st.columns([3, 2], gap="large")
 with picture:
-    alt = _("One-hot times W_E: row {id} of W_E becomes the embedding of {token}.", id=trace.ids[row], token=token)
+    alt = _(
+        "One-hot times W_E: row {id} of W_E becomes the embedding of {token}; column {column} is {value}.",
+        id=trace.ids[row],
+        token=token,
+        column=column,
+        value=texts(product.result.values)[row][column],
+    )
     cell_chart(falk(product, row, column), "one_hot_product", alt, fields=("query", "column"))
 with numbers:
     cell_lists(trace, product.result, fields=("query", "column"), labels=(_("token"), _("column")))
@@ -64,7 +71,8 @@ for name, (values, letter) in {"one_hot": (trace.one_hot, "one-hot"), "embedding
                 "cosine": _("Cosines between {what}", what=letter),
             }
             st.markdown(f"**{titles[measure]}**")
-            chart(grid(between), f"{name}_{measure}", titles[measure])
+            alt = f"{titles[measure]} ({token}: {row_in_words(between, row)})"
+            chart(grid(between), f"{name}_{measure}", alt)
 
 st.subheader(_("Where the words lie, before and after training"), anchor=False)
 training_controls(trace)

@@ -24,7 +24,12 @@ matrices = thread(trace)
 stage = current(OverviewSettings).stage
 
 opening("overview", ATTENTION)
-alt = _("The lesson's nine matrices in order; lit up to stage {stage}", stage=stage + 1)
+alt = _(
+    "The lesson's nine matrices in order, lit up to stage {stage}, {shape} numbers: {name}",
+    stage=stage + 1,
+    shape=matrices[stage].shape,
+    name=prose("overview", f"stage_{stage}").split("**")[1],
+)
 clicked = block_clicked(strip(matrices, stage), "overview_strip", alt)
 if clicked is not None:
     go_to(STAGE_PAGES[clicked])

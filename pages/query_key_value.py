@@ -4,6 +4,7 @@ import streamlit as st
 
 from attn_core import run_lesson
 from attn_core.explain import explain
+from attn_core.figures.cells import texts
 from attn_core.figures.falk import falk
 from attn_core.figures.grid import grid
 from attn_core.formulas import PROJECTIONS
@@ -11,7 +12,7 @@ from attn_core.stages import stage
 from pages.shared.lecture import closing, opening, terms_table, worked
 from pages.shared.lesson import current_trace
 from pages.shared.link import current, tied
-from pages.shared.picker import cell_chart, cell_lists
+from pages.shared.picker import cell_chart, cell_lists, row_in_words
 from pages.shared.settings import LAYERS, LayerSettings
 from pages.shared.shell import require_shell
 from pages.shared.text import _, plain, prose
@@ -37,11 +38,11 @@ with picture:
         **tied(LayerSettings, "layer"),
     )
     alt = _(
-        "Embeddings times W gives the {layer} of each token; for {token}, column {column}: {value:.4f}.",
+        "Embeddings times W gives the {layer} of each token; for {token}, column {column}: {value}.",
         layer=names[layer],
         token=token,
         column=column,
-        value=explanation.total,
+        value=texts(product.result.values)[row][column],
     )
     cell_chart(falk(product, row, column), "layer_product", alt, fields=fields)
 with numbers:
@@ -57,6 +58,11 @@ st.subheader(_("The same embeddings, three results"), anchor=False)
 for step, place in zip(LAYERS, st.columns(3), strict=True):
     with place:
         matrix = stage(trace, step).result
-        alt = _("All {layer} vectors; the row of {token} outlined", layer=names[step], token=token)
+        alt = _(
+            "All {layer} vectors; the row of {token}: {numbers}",
+            layer=names[step],
+            token=token,
+            numbers=row_in_words(matrix, row),
+        )
         cell_chart(grid(matrix, row, column), f"layer_{step}", alt, fields=fields)
 closing("query_key_value", run_lesson)

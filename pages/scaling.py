@@ -2,8 +2,10 @@
 
 import streamlit as st
 
+from attn_core.draws import dot_products_, draw_blocks, row_products
 from attn_core.formulas import VARIANCE
-from attn_core.scaling import ScalingSettings, sample_dot_products, softmax_jacobian
+from attn_core.measurement import Running, softmax_jacobian
+from attn_core.scaling import ScalingSettings, variance_experiment
 from pages.shared.experiment import experiment_controls, run_experiment
 from pages.shared.lecture import closing, opening
 from pages.shared.link import current
@@ -41,4 +43,4 @@ if done:
     st.markdown(prose("scaling", "softmax"))
     show_softmax(settings, done)
     show_table(done)
-closing("scaling", sample_dot_products, softmax_jacobian)
+closing("scaling", variance_experiment, draw_blocks, dot_products_, row_products, Running, softmax_jacobian)

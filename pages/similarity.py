@@ -4,8 +4,10 @@ import streamlit as st
 
 from attn_core import attend
 from attn_core.explain import explain, explain_cosine, explain_scaled
+from attn_core.figures.cells import texts
 from attn_core.figures.falk import falk
 from attn_core.formulas import SIMILARITY
+from attn_core.geometry import cosines
 from attn_core.stages import similarity_view
 from pages.shared.lecture import closing, lines, opening, terms_table, worked
 from pages.shared.lesson import current_trace
@@ -18,7 +20,8 @@ from pages.shared.text import _, plain
 require_shell()
 trace = current_trace()
 row, column = trace.lesson.query, trace.lesson.key
-product = similarity_view(trace, current(SimilaritySettings).view)
+view = current(SimilaritySettings).view
+product = similarity_view(trace, view)
 explanation = explain(trace, "scores", row, column)
 
 opening("similarity", SIMILARITY)
@@ -34,10 +37,11 @@ with picture:
         **tied(SimilaritySettings, "view"),
     )
     alt = _(
-        "Matrix product Q Kᵀ: query {query} and key {key} meet in {value:.4f}.",
+        "Matrix product Q Kᵀ, shown: {view}. Query {query} and key {key} meet in {value}.",
+        view=names[view],
         query=trace.tokens[row],
         key=trace.tokens[column],
-        value=explanation.total,
+        value=texts(product.result.values)[row][column],
     )
     cell_chart(falk(product, row, column), "similarity_product", alt)
 with numbers:
@@ -50,4 +54,4 @@ with numbers:
     st.markdown(_("For comparison, the cosine looks at the angle alone:"))
     lines(explain_cosine(trace, row, column))
 terms_table(explanation)
-closing("similarity", attend)
+closing("similarity", attend, cosines)

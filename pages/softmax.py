@@ -5,6 +5,7 @@ import streamlit as st
 
 from attn_core.explain import explain_weight
 from attn_core.figures.bars import weight_bars
+from attn_core.figures.cells import texts
 from attn_core.figures.grid import grid
 from attn_core.formulas import SOFTMAX
 from attn_core.softmax import SoftmaxSettings, softmax_steps
@@ -13,7 +14,7 @@ from pages.shared.controls import limits
 from pages.shared.lecture import closing, lines, opening
 from pages.shared.lesson import current_trace
 from pages.shared.link import current, tied
-from pages.shared.picker import cell_chart, cell_lists, chart
+from pages.shared.picker import cell_chart, cell_lists, chart, row_in_words
 from pages.shared.shell import require_shell
 from pages.shared.text import _, plain, prose
 
@@ -23,28 +24,29 @@ settings = current(SoftmaxSettings)
 row, column = trace.lesson.query, trace.lesson.key
 steps = softmax_steps(trace.attention.masked, settings)
 logits, exponentials, weights = softmax_matrices(trace, steps)
-query, key = trace.tokens[row], trace.tokens[column]
+query, key, top = trace.tokens[row], trace.tokens[column], int(steps.weights[row].argmax())
 
 opening("softmax", SOFTMAX)
 places = st.columns(3)
 with places[0]:
-    st.markdown(_("**1.** Scaled scores"))
-    cell_chart(grid(logits, row, column), "softmax_logits", _("Scaled scores, row of {query} outlined", query=query))
+    st.markdown(_("**1.** What goes into softmax, z"))
+    alt = _("What goes into softmax; the row of {query}: {numbers}", query=query, numbers=row_in_words(logits, row))
+    cell_chart(grid(logits, row, column), "softmax_logits", alt)
 with places[1]:
     st.markdown(_("**2.** e to the power of each, and the row's sum Σ"))
     alt = _(
-        "Exponentials with their row sums; the row of {query} sums to {total:.4f}",
+        "Exponentials with their row sums; the row of {query} sums to {total}",
         query=query,
-        total=float(steps.totals[row]),
+        total=texts(steps.totals)[row][0],
     )
     cell_chart(grid(exponentials, row, column, totals=steps.totals), "softmax_exponentials", alt)
 with places[2]:
     st.markdown(_("**3.** Each divided by its row's sum: the weights"))
     alt = _(
-        "Attention weights; {query} gives {key} the weight {weight:.4f}",
+        "Attention weights; the largest of {query} is {largest}, for {key}",
         query=query,
-        key=key,
-        weight=float(steps.weights[row, column]),
+        largest=texts(weights.values)[row][top],
+        key=trace.tokens[top],
     )
     cell_chart(grid(weights, row, column), "softmax_weights", alt)
 
@@ -52,7 +54,7 @@ picture, numbers = st.columns(2, gap="large")
 with picture:
     cell_lists(trace, weights)
     st.markdown(_("What **{query}** attends to; the grey marks show the lesson's own weights.", query=plain(query)))
-    alt = _("Bars of the attention weights of {query}; they sum to 1", query=query)
+    alt = _("Bars of the attention weights of {query}: {numbers}", query=query, numbers=row_in_words(weights, row))
     chart(weight_bars(trace.tokens, steps.weights[row], column, trace.attention.weights[row]), "softmax_bars", alt)
     st.slider(
         _("Temperature: divides every score"),

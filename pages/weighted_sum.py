@@ -4,11 +4,12 @@ import streamlit as st
 
 from attn_core import attend
 from attn_core.explain import explain
+from attn_core.figures.cells import texts
 from attn_core.figures.contributions import contributions
 from attn_core.figures.falk import falk
 from attn_core.figures.hull import hull
 from attn_core.formulas import WEIGHTED_SUM
-from attn_core.mixing import MixingSettings, mixture
+from attn_core.mixing import MixingSettings, mixture, move_weight
 from attn_core.stages import stage
 from pages.shared.controls import limits
 from pages.shared.lecture import closing, opening, terms_table, worked
@@ -30,10 +31,10 @@ opening("weighted_sum", WEIGHTED_SUM)
 picture, numbers = st.columns([3, 2], gap="large")
 with picture:
     alt = _(
-        "Weights times V: output of {query}, column {column}: {value:.4f}.",
+        "Weights times V: output of {query}, column {column}: {value}.",
         query=query,
         column=column,
-        value=explanation.total,
+        value=texts(product.result.values)[row][column],
     )
     cell_chart(falk(product, row, column), "sum_product", alt, fields=fields)
 with numbers:
@@ -54,32 +55,26 @@ stacked, plane = st.columns(2, gap="large")
 with stacked:
     places, label = range(len(trace.tokens)), lambda index: f"{index}: {trace.tokens[index]}"
     with st.container(horizontal=True):
-        st.selectbox(
-            _("Take weight from"),
-            places,
-            format_func=label,
-            width=150,
-            **tied(MixingSettings, "giver", at_most=len(places) - 1),
-        )
-        st.selectbox(
-            _("Give it to"),
-            places,
-            format_func=label,
-            width=150,
-            **tied(MixingSettings, "taker", at_most=len(places) - 1),
-        )
+        for name, field in ((_("Take weight from"), "giver"), (_("Give it to"), "taker")):
+            choice = tied(MixingSettings, field, at_most=len(places) - 1)
+            st.selectbox(name, places, format_func=label, width=150, **choice)
     st.slider(
         _("Share of the giver's weight"), step=0.05, **limits(MixingSettings, "moved"), **tied(MixingSettings, "moved")
     )
     alt = _(
-        "Contributions of each value to the output of {query}; weights sum to {total:.4f}",
+        "Contributions of each value to the output of {query}; the weights {weights} sum to {total:.4f}",
         query=query,
+        weights=", ".join(texts(mixed.weights[None])[0]),
         total=float(mixed.weights.sum()),
     )
     chart(contributions(mixed, trace.tokens), "sum_contributions", alt)
     st.caption(plain(alt))
 with plane:
-    alt = _("Values, their convex hull, and the output of {query} inside it", query=query)
+    alt = _(
+        "Values, their convex hull, and inside it the output of {query}: {numbers}",
+        query=query,
+        numbers=", ".join(texts(mixed.output[None])[0]),
+    )
     chart(hull(mixed, trace.tokens), "sum_hull", alt)
     st.caption(prose("weighted_sum", "exact_plane" if mixed.is_exact_plane else "pca_plane"))
-closing("weighted_sum", attend)
+closing("weighted_sum", attend, mixture, move_weight)

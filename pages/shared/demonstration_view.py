@@ -115,7 +115,12 @@ def show_spread(run: Demonstration) -> None:
         (_("variance over all"), measured.over_all, expected.over_all, "1/185"),
         (_("variance within rows"), measured.within_rows, expected.within_rows, "1/324"),
     )
-    names = (_("scores after √d"), _("this run"), _("mean over all seeds"), _("input × 1, large d and n"))
+    names = (
+        _("scores after √d"),
+        _("this run"),
+        _("mean over all seeds (approximation for large d)"),
+        _("input × 1, large d and n"),
+    )
     _table(names, [(name, f"{seen:.4g}", f"{theory:.4g}", limit) for name, seen, theory, limit in rows])
     st.caption(_("One run is one draw of the layers: a factor of 2 between it and the mean is nothing unusual."))
 
@@ -125,7 +130,7 @@ def show_sweep(settings: DemonstrationSettings) -> None:
     names = (
         _("input ×"),
         _("variance within rows"),
-        _("mean over all seeds"),
+        _("mean over all seeds (approximation for large d)"),
         _("smallest weight"),
         _("largest weight"),
     )

@@ -7,13 +7,26 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from attn_core import Lesson, LessonTrace
+from attn_core.figures.cells import texts
 from attn_core.links import Linked
-from attn_core.stages import Matrix, neighbouring_cell
+from attn_core.stages import Matrix, Stage, neighbouring_cell
 from pages.shared.link import change, tied
 from pages.shared.text import _
 
 PICTURE_FORMATS = ("png", "svg")
 PICTURE_FORMAT = "picture_format"
+
+
+def row_in_words(matrix: Matrix, row: int) -> str:
+    """Every number of a row with its column's name, for a text alternative."""
+    return ", ".join(f"{name} {number}" for name, number in zip(matrix.columns, texts(matrix.values)[row], strict=True))
+
+
+def terms_in_words(product: Stage, row: int, column: int) -> str:
+    """Both factors of every term of one cell, for a text alternative."""
+    left, right = texts(product.left.values)[row], texts(product.right.values)
+    terms = zip(product.right.rows, left, right, strict=True)
+    return ", ".join(f"{name} {factor} · {numbers[column]}" for name, factor, numbers in terms)
 
 
 def _config() -> dict[str, Any]:

@@ -10,7 +10,7 @@ from attn_core.figures.plane import plane
 from attn_core.learned import LayerReport, layer_reports, lesson_training
 from pages.shared.link import change, refuse, tied
 from pages.shared.picker import chart
-from pages.shared.text import _, prose
+from pages.shared.text import _, plain, prose
 
 _WANTED, _STEP = "_training_wanted", "_training_step"
 _REPORT_EVERY = 10
@@ -107,7 +107,15 @@ def _map(trace: LessonTrace, report: LayerReport, name: str) -> None:
         axes=axes,
         kinds=KINDS if report.purity is not None else None,
     )
-    alt = _("Map of all {n} words by their embeddings; the text's words are coloured", n=len(report.words))
+    nearest, cosine = report.neighbours[0]
+    alt = _(
+        "Map of all {n} words by their embeddings; the text's words are coloured. "
+        "Nearest to {token} is {nearest} (cosine {cosine:.2f})",
+        n=len(report.words),
+        token=trace.tokens[trace.lesson.query],
+        nearest=nearest,
+        cosine=cosine,
+    )
     if report.purity is not None:
         alt = _(
             "Map of all {n} words, coloured by kind; {purity:.0%} have a nearest neighbour of their own kind",
@@ -115,4 +123,4 @@ def _map(trace: LessonTrace, report: LayerReport, name: str) -> None:
             purity=report.purity,
         )
     chart(figure, f"one_hot_map_{name}", alt)
-    st.caption(alt)
+    st.caption(plain(alt))

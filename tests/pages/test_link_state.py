@@ -72,7 +72,7 @@ def test_the_numbers_are_those_of_the_link(open_page, lang, query):
     assert_allclose(shown(page, "similarity_product", 1), numbers["k"].T, atol=1e-12)
     assert_allclose(shown(page, "similarity_product", 2), numbers["scores"], atol=1e-12)
     row, column = int(query.get("query", 2)), int(query.get("key", 0))
-    assert f"{numbers['scores'][row, column]:.4f}" in page.get("plotly_chart")[0].proto.alt
+    assert f"{numbers['scores'][row, column]:.4f}".replace("-", "−") in page.get("plotly_chart")[0].proto.alt
 
 
 def test_every_page_shows_the_same_lesson(open_page):
