@@ -3,7 +3,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PYTHONS ?= 3.11 3.12 3.13 3.14
 
-.PHONY: help run test lint mutants resolve clean
+.PHONY: help run test lint mutants resolve pictures clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-9s %s\n", $$1, $$2}' Makefile
@@ -30,6 +30,9 @@ resolve: $(VENV)/test.stamp  ## can requirements.txt be installed on every suppo
 			requirements.txt > /dev/null || exit 1; \
 		echo "Python $$version: resolved"; \
 	done
+
+pictures: $(VENV)/test.stamp $(VENV)/browser.stamp  ## takes the READMEs' pictures of the pages anew
+	$(BIN)/python docs/pictures.py
 
 clean:  ## removes the environment and every cache
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

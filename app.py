@@ -3,11 +3,11 @@
 import streamlit as st
 
 from pages.shared.controls import lesson_bar
-from pages.shared.shell import freeze_heavy_imports, navigation, page_turner, run_page
+from pages.shared.shell import RECORDS, freeze_heavy_imports, navigation, page_turner, run_page
 
 freeze_heavy_imports()
 opened = navigation()
-lesson_bar(*opened.settings)
+lesson_bar(*RECORDS)
 body, foot = st.container(), st.container()
 with foot:
     page_turner(opened)

@@ -30,7 +30,7 @@ _GAP = 0.35
 _PADDING = 1.2
 _CELL_HEIGHT = 42
 _MAX_HEIGHT = 540
-_UPRIGHT_UP_TO, _UPRIGHT_LENGTH = 6, 2
+_NARROW_PICTURE = 450  # pixels, between a phone's and a projector's
 _LABELS_UP_TO = 20
 _INNER_CELLS = 12
 _WITHOUT_NUMBERS = 3.2
@@ -129,19 +129,32 @@ def _outlines(product: Stage, grid: _Grid, row: int, column: int) -> list[go.lay
 def _inner_labels(product: Stage, grid: _Grid, row: int, column: int) -> list[go.layout.Annotation]:
     """Names of the summed index, over the left factor and beside the right one; of many, the largest term's only."""
     labels = [label(name) for name in product.left.columns]
-    angle = -90 if len(labels) > _UPRIGHT_UP_TO and max(len(text) for text in labels) > _UPRIGHT_LENGTH else 0
+    room = _NARROW_PICTURE * (grid.left_x[1] - grid.left_x[0]) / grid.right_x[-1]
+    angle = -90 if max(label_width(name) for name in product.left.columns) > room else 0
+    size = tick_size(_height(grid) * (grid.top_y[1] - grid.top_y[0]) / (grid.bottom_y[-1] + 1.6))
     terms = product.left.values[row] * product.right.values[:, column]
     shown = range(len(labels)) if len(labels) <= _LABELS_UP_TO else [int(terms.nan_to_num().abs().argmax())]
     xs, ys = centres(grid.left_x), centres(grid.top_y)
     above = [
         go.layout.Annotation(
-            text=labels[i], x=xs[i], y=grid.bottom_y[0], yanchor="bottom", textangle=angle, showarrow=False
+            text=labels[i],
+            x=xs[i],
+            y=grid.bottom_y[0],
+            yanchor="bottom",
+            textangle=angle,
+            showarrow=False,
+            font_size=size,
         )
         for i in shown
     ]
     beside = [
         go.layout.Annotation(
-            text=label(product.right.rows[i]), x=grid.right_x[-1], y=ys[i], xanchor="left", showarrow=False
+            text=label(product.right.rows[i]),
+            x=grid.right_x[-1],
+            y=ys[i],
+            xanchor="left",
+            showarrow=False,
+            font_size=size,
         )
         for i in shown
     ]
@@ -166,8 +179,12 @@ def _names(product: Stage, grid: _Grid) -> list[go.layout.Annotation]:
     ]
 
 
+def _height(grid: _Grid) -> int:
+    return min(_MAX_HEIGHT, int(_CELL_HEIGHT * (grid.bottom_y[-1] + 1.6)))
+
+
 def _layout(product: Stage, grid: _Grid) -> go.Layout:
-    height = min(_MAX_HEIGHT, int(_CELL_HEIGHT * (grid.bottom_y[-1] + 1.6)))
+    height = _height(grid)
     layout = still_layout(
         height=height,
         x_range=(grid.left_x[0], grid.right_x[-1]),

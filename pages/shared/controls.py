@@ -1,5 +1,7 @@
 """The lesson's own controls: one bar over every page."""
 
+from collections.abc import Sequence
+
 import streamlit as st
 
 from attn_core.lesson import LANGUAGES, SCALES, Lesson
@@ -7,10 +9,11 @@ from attn_core.links import Linked
 from attn_core.tokens import SEGMENTATIONS
 from pages.shared.editing import edit_popover
 from pages.shared.lesson import warn_about_corpus, warn_about_edits, warn_about_text
-from pages.shared.link import change_language, current, tied
+from pages.shared.link import MAX_LINK, TOO_LONG, change_language, current, tied
 from pages.shared.share import share_popover
 from pages.shared.text import _, plain
 
+_LISTED_EDITS = 8
 _LANGUAGE_NAMES = {"ja": "日本語", "en": "English"}
 
 
@@ -36,10 +39,19 @@ def lesson_bar(*records: type[Linked]) -> None:
             label_visibility="collapsed",
             **language,
         )
+    if edits := current(Lesson).edits:
+        st.caption(_("Put in by hand: {edits}", edits=", ".join(f"`{edit}`" for edit in edits[-_LISTED_EDITS:])))
     warn_about_text()
     warn_about_edits()
     warn_about_corpus()
-    for record in (Lesson, *records):
+    _warn_about_link(records)
+
+
+def _warn_about_link(records: Sequence[type[Linked]]) -> None:
+    """Says what of the link, or of a change, was not taken."""
+    if st.session_state.pop(TOO_LONG, False):
+        st.warning(_("With this change the link would have more than {n} characters; it was not taken.", n=MAX_LINK))
+    for record in records:
         for entry in current(record).ignored:
             st.warning(
                 _(

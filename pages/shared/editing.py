@@ -16,8 +16,7 @@ _CHOSEN = "edited_matrix"
 def edit_popover() -> None:
     """One matrix as a table whose cells can be typed into; every page follows."""
     n_edits = len(current(Lesson).edits)
-    name = _("Edit numbers ({n})", n=n_edits) if n_edits else _("Edit numbers")
-    popover = st.popover(name, icon=":material/edit:", on_change="rerun", key="edit_popover")
+    popover = st.popover(_("Edit numbers"), icon=":material/edit:", on_change="rerun", key="edit_popover")
     if not popover.open:
         return
     with popover:

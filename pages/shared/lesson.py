@@ -46,7 +46,7 @@ def warn_about_text() -> None:
 def warn_about_corpus() -> None:
     """Says so where the reader's own sentences cannot be trained on."""
     if current_trace().lesson.training_steps != current(Lesson).training_steps:
-        st.warning(_("The sentences to train on hold too few words; the layer is untrained."))
+        st.warning(_("The sentences to train on hold too few words for this d_model; the layer is untrained."))
 
 
 def warn_about_edits() -> None:

@@ -24,6 +24,7 @@ _OPEN = "open"
 
 # Characters: what every browser, proxy and server passes on.
 MAX_LINK = 8000
+TOO_LONG = "_too_long"
 
 Record = TypeVar("Record", bound=Linked)
 
@@ -55,8 +56,9 @@ def change(record_type: type[Linked], **values: Any) -> None:
         for name, value in values.items():
             refuse(record_type, name, str(value))
         return
-    if len(urlencode(changed.to_query())) > MAX_LINK:
-        refuse(record_type, ", ".join(values), "…", f"≤ {MAX_LINK} URL characters")
+    length, before = (len(urlencode(one.to_query())) for one in (changed, record))
+    if length > max(MAX_LINK, before):
+        st.session_state[TOO_LONG] = True
         return
     st.session_state[record_type.__name__] = changed
 

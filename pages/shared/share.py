@@ -7,7 +7,6 @@ from urllib.parse import urlencode, urlsplit
 import segno
 import streamlit as st
 
-from attn_core import Lesson
 from attn_core.export import MATRICES, to_csv, to_npz, to_script
 from attn_core.links import Linked
 from pages.shared.lesson import current_trace
@@ -23,7 +22,7 @@ def share_popover(*records: type[Linked]) -> None:
     popover = st.popover(_("Share"), icon=":material/share:", on_change="rerun", key="share_popover")
     if popover.open:
         with popover:
-            _link((Lesson, *records))
+            _link(records)
             _downloads()
 
 

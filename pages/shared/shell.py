@@ -49,6 +49,10 @@ PAGES = (
     PageEntry("exercises", "experiments", "quiz", (ExerciseSettings,)),
 )
 
+# What a link holds: the lesson, and what every page lets a reader change. It stays the same from page to page,
+# so that Back finds each page as it was left.
+RECORDS: tuple[type[Linked], ...] = (Lesson, *(record for entry in PAGES for record in entry.settings))
+
 
 def title(name: str) -> str:
     """A page's title in the session's language."""
@@ -77,7 +81,7 @@ def navigation() -> PageEntry:
         pages.setdefault(sections[entry.section], []).append(page)
     st.session_state["_page"] = st.navigation(pages, position="top")
     opened = _entry(st.session_state["_page"].url_path or PAGES[0].name)
-    write_link(Lesson, *opened.settings)
+    write_link(*RECORDS)
     return opened
 
 
@@ -99,9 +103,8 @@ def require_shell() -> None:
 
 
 def go_to(name: str) -> None:
-    """Opens another page with the same lesson."""
-    entry = _entry(name)
-    st.switch_page(entry.script, query_params=link_query(Lesson, *entry.settings))
+    """Opens another page with the same link."""
+    st.switch_page(_entry(name).script, query_params=link_query(*RECORDS))
 
 
 def page_link(
@@ -110,7 +113,7 @@ def page_link(
     """A link to a page as it is, in the prepared state of `query`, or with a prepared lesson."""
     entry = _entry(name)
     as_it_is = query is None and lesson is None
-    target = link_query(Lesson, *entry.settings) if as_it_is else prepared_query(query or {}, lesson)
+    target = link_query(*RECORDS) if as_it_is else prepared_query(query or {}, lesson)
     st.page_link(entry.script, label=label or title(name), icon=f":material/{entry.icon}:", query_params=target)
 
 

@@ -1,14 +1,16 @@
 """Training the embedding layer: its corpus, its progress, and what became of the words."""
 
+import dataclasses
+
 import pandas as pd
 import streamlit as st
 
-from attn_core import Lesson, LessonTrace
+from attn_core import Lesson, LessonTrace, run_lesson
 from attn_core.corpus import KINDS
 from attn_core.embeddings import DEFAULT_STEPS, MAX_STEPS
 from attn_core.figures.plane import plane
 from attn_core.learned import LayerReport, layer_reports, lesson_training
-from pages.shared.link import change, refuse, tied
+from pages.shared.link import change, current, refuse, tied
 from pages.shared.picker import chart
 from pages.shared.text import _, plain, prose
 
@@ -35,7 +37,7 @@ def training_controls(trace: LessonTrace) -> None:
             _("Forget"),
             icon=":material/restart_alt:",
             key="forget",
-            disabled=not trace.lesson.training_steps,
+            disabled=not current(Lesson).training_steps,
             on_click=change,
             args=(Lesson,),
             kwargs={"training_steps": 0},
@@ -49,11 +51,12 @@ def _train(trace: LessonTrace, steps: int) -> None:
     bar = st.progress(0.0)
     st.button(_("Stop"), icon=":material/stop:", key="stop_training", on_click=_stop)
     try:
-        training = lesson_training(trace, steps)
+        run_lesson(dataclasses.replace(trace.lesson, training_steps=1))
     except ValueError:
-        refuse(Lesson, "corpus", trace.lesson.corpus[:40], _("sentences of at least two different words"))
+        wanted = _("sentences with two different words each, and more words in all than d_model")
+        refuse(Lesson, "corpus", trace.lesson.corpus[:40], wanted)
         st.rerun()
-    for progress in training:
+    for progress in lesson_training(trace, steps):
         st.session_state[_STEP] = progress.step
         if progress.step % _REPORT_EVERY:
             continue
