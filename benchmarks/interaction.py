@@ -8,7 +8,7 @@ without gc.freeze. The bare page imports and freezes what the app does.
 
 Printed are medians over the clicks: processor time of the server's process, the ratio within a click, bytes sent.
 Widgets are what a reader operates; other elements (text, tables, links) have no counterpart on the bare page.
-Linux only: it reads other processes' processor clocks.
+Linux only: it reads other processes' processor clocks. Leave the sources alone while it runs: pages are read anew.
 
     python -m benchmarks.interaction [--quick] [--json FILE]
 """
@@ -99,7 +99,7 @@ def serving(script: Path, code: str = SERVE) -> Iterator[Server]:
         port = found.getsockname()[1]
     options = {"headless": "true", "address": "127.0.0.1", "port": str(port), "fileWatcherType": "none"}
     arguments = [part for name, value in options.items() for part in (f"--server.{name}", value)]
-    command = [sys.executable, "-c", code, "run", str(script), *arguments]
+    command = [sys.executable, "-c", code, "run", str(script), "--logger.level", "error", *arguments]
     process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
     try:
         _wait_until_healthy(process, port)
