@@ -1,5 +1,7 @@
 """One matrix with its labels, and one chosen cell."""
 
+from collections.abc import Iterator
+
 import plotly.graph_objects as go
 from jaxtyping import Float
 from torch import Tensor
@@ -70,20 +72,27 @@ def grid(
         ticktext=[label(name) for name in matrix.rows],
         automargin=True,
     )
-    figure.add_annotation(
+    figure.layout.annotations = [_name(matrix)]
+    figure.layout.shapes = [*edit_marks(matrix, x_edges, y_edges), *_outlines(matrix, row, column, right)]
+    return figure
+
+
+def _name(matrix: Matrix) -> go.layout.Annotation:
+    rows, columns = matrix.values.shape
+    return go.layout.Annotation(
         text=f"<b>{html_symbol(matrix.symbol)}</b>  {matrix.shape}",
-        x=n_columns / 2,
-        y=n_rows + 0.1,
+        x=columns / 2,
+        y=rows + 0.1,
         yanchor="top",
         showarrow=False,
         font={"color": ROLE_COLORS[matrix.role], "size": 16},
     )
-    for mark in edit_marks(matrix, x_edges, y_edges):
-        figure.add_shape(mark)
-    if row is not None:
-        figure.add_shape(
-            outline(0, right, row, row + 1, QUERY if matrix.role == "scores" else ROLE_COLORS[matrix.role])
-        )
-        if column is not None:
-            figure.add_shape(outline(column, column + 1, row, row + 1, ROLE_COLORS[matrix.role], width=5))
-    return figure
+
+
+def _outlines(matrix: Matrix, row: int | None, column: int | None, right: float) -> Iterator[go.layout.Shape]:
+    """Frames around the chosen row and the chosen cell."""
+    if row is None:
+        return
+    yield outline(0, right, row, row + 1, QUERY if matrix.role == "scores" else ROLE_COLORS[matrix.role])
+    if column is not None:
+        yield outline(column, column + 1, row, row + 1, ROLE_COLORS[matrix.role], width=5)

@@ -1,6 +1,6 @@
 """The whole lesson at a glance: a block per matrix, in two rows, with arrows between them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import plotly.graph_objects as go
 
@@ -20,20 +20,34 @@ def strip(matrices: Sequence[Matrix], stage: int) -> go.Figure:
     Traces: one per matrix, then the click targets, whose customdata is [index].
     """
     corners = [(_STEP_X * (i % _PER_ROW), _STEP_Y * (i // _PER_ROW)) for i in range(len(matrices))]
-    figure = go.Figure(layout=still_layout(height=380, x_range=(-0.1, 6.35), y_range=(-0.36, 3.1)))
-    for index, (matrix, (x, y)) in enumerate(zip(matrices, corners, strict=True)):
-        figure.add_trace(_block(matrix, x, y, lit=index <= stage))
-        figure.add_annotation(_title(matrix, x, y))
-        figure.add_annotation(text=matrix.shape, x=x + 0.5, y=y + 1.03, yanchor="top", showarrow=False)
-        if index % _PER_ROW and index not in (3, 4):
-            figure.add_annotation(text="→", x=x - 0.15, y=y + 0.5, showarrow=False, font={"size": 20})
-        figure.add_shape(outline(x, x + 1, y, y + 1, NEUTRAL, width=1))
-    figure.add_trace(_targets(corners))
     x, y = corners[stage]
-    figure.add_shape(outline(x - 0.05, x + 1.05, y - 0.04, y + 1.04, ROLE_COLORS[matrices[stage].role], width=4))
-    figure.update_xaxes(showticklabels=False)
-    figure.update_yaxes(showticklabels=False)
+    frame = outline(x - 0.05, x + 1.05, y - 0.04, y + 1.04, ROLE_COLORS[matrices[stage].role], width=4)
+    figure = go.Figure(
+        [
+            *(_block(m, x, y, lit=i <= stage) for i, (m, (x, y)) in enumerate(zip(matrices, corners, strict=True))),
+            _targets(corners),
+        ],
+        still_layout(height=380, x_range=(-0.1, 6.35), y_range=(-0.36, 3.1)),
+    )
+    # Assigned at once: Plotly copies the whole list each time one is added.
+    figure.layout.annotations = [*_titles(matrices, corners), *_arrows(corners)]
+    figure.layout.shapes = [*(outline(x, x + 1, y, y + 1, NEUTRAL, width=1) for x, y in corners), frame]
+    figure.layout.xaxis.showticklabels = figure.layout.yaxis.showticklabels = False
     return figure
+
+
+def _titles(matrices: Sequence[Matrix], corners: Sequence[tuple[float, float]]) -> Iterator[go.layout.Annotation]:
+    """The name over each block and the shape under it."""
+    for matrix, (x, y) in zip(matrices, corners, strict=True):
+        yield _title(matrix, x, y)
+        yield go.layout.Annotation(text=matrix.shape, x=x + 0.5, y=y + 1.03, yanchor="top", showarrow=False)
+
+
+def _arrows(corners: Sequence[tuple[float, float]]) -> Iterator[go.layout.Annotation]:
+    """From each block to the next in its row; Q, K and V stand side by side."""
+    for index, (x, y) in enumerate(corners):
+        if index % _PER_ROW and index not in (3, 4):
+            yield go.layout.Annotation(text="→", x=x - 0.15, y=y + 0.5, showarrow=False, font={"size": 20})
 
 
 def _block(matrix: Matrix, x: float, y: float, *, lit: bool) -> go.Heatmap:

@@ -32,7 +32,7 @@ Record = TypeVar("Record", bound=Linked)
 def current(record_type: type[Record]) -> Record:
     """The session's record of this type."""
     name = record_type.__name__
-    if name not in st.session_state or _went_through_history() or _follows_prepared_link():
+    if name not in st.session_state:
         st.session_state[name] = _with_short_text(_read(record_type))
     found: Record = st.session_state[name]
     return found
@@ -85,8 +85,14 @@ def tied(record_type: type[Linked], name: str, *, at_most: int | None = None) ->
     return {"key": name, "on_change": _take, "args": (record_type, name)}
 
 
-def write_link(*record_types: type[Linked]) -> None:
-    """Brings the browser's address in line with the records; called once at the start of a run."""
+def follow_link(*record_types: type[Linked]) -> None:
+    """Brings records and the browser's address in line; called once, at the start of a run.
+
+    After Back or Forward, and where a prepared link is followed, the address is right; else the records are.
+    """
+    if _went_through_history() or _follows_prepared_link():
+        for record_type in record_types:
+            st.session_state.pop(record_type.__name__, None)
     query = link_query(*record_types)
     st.session_state["_just_used"] = st.session_state.pop("_used", None)
     st.session_state["_followed"] = st.query_params.to_dict() if _OPEN in st.query_params else None

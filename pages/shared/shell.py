@@ -17,7 +17,7 @@ from attn_core.mixing import MixingSettings
 from attn_core.scaling import ScalingSettings
 from attn_core.softmax import SoftmaxSettings
 from attn_core.stages import stage
-from pages.shared.link import current, link_query, prepared_query, write_link
+from pages.shared.link import current, follow_link, link_query, prepared_query
 from pages.shared.settings import LayerSettings, OverviewSettings, SimilaritySettings
 from pages.shared.text import _
 
@@ -70,7 +70,8 @@ def title(name: str) -> str:
 
 
 def navigation() -> PageEntry:
-    """Builds the navigation in the session's language and writes the link; says which page is open."""
+    """Builds the navigation in the session's language and follows the link; says which page is open."""
+    follow_link(*RECORDS)
     st.set_page_config(page_title="Attention Explorer", page_icon="pages/icon.png", layout="wide")
     sections = {"": "", "steps": _("Step by step"), "experiments": _("Experiments")}
     pages: dict[str, list[st.Page]] = {}
@@ -80,9 +81,7 @@ def navigation() -> PageEntry:
         )
         pages.setdefault(sections[entry.section], []).append(page)
     st.session_state["_page"] = st.navigation(pages, position="top")
-    opened = _entry(st.session_state["_page"].url_path or PAGES[0].name)
-    write_link(*RECORDS)
-    return opened
+    return _entry(st.session_state["_page"].url_path or PAGES[0].name)
 
 
 def run_page() -> None:
