@@ -61,7 +61,8 @@ def test_turning_the_page_keeps_the_lesson(open_page):
     page = open_page("similarity", lang="en", text="a dog I am", seed="9", query="1", key="3", view="cosine")
     page = page.button(key="next_page").click().run()
     assert page.title[0].value == TITLES["softmax"]["en"]
-    assert address(page) == {"lang": "en", "text": "a dog I am", "seed": "9", "query": "1", "key": "3"}
+    whole = {"lang": "en", "text": "a dog I am", "seed": "9", "query": "1", "key": "3", "view": "cosine"}
+    assert address(page) == whole
     page = page.button(key="previous_page").click().run()
     assert page.title[0].value == TITLES["similarity"]["en"]
-    assert address(page)["view"] == "cosine"
+    assert address(page) == whole

@@ -104,7 +104,13 @@ def test_titles_differ_and_are_translated(speak):
 def test_a_prepared_link_says_that_it_opens_a_state(speak, lang):
     speak(lang)
     assert link.prepared_query({"seed": "3"}) == {"open": "true", "lang": lang, "seed": "3"}
-    assert link.prepared_query({"lang": "en"})["lang"] == "en"
+    other = Lesson(lang="ja", seed=4)
+    assert link.prepared_query({"view": "cosine"}, other) == {
+        "open": "true",
+        "lang": lang,
+        "seed": "4",
+        "view": "cosine",
+    }
 
 
 @pytest.mark.parametrize("lang", LANGUAGES)
