@@ -203,12 +203,17 @@ def test_hostile_tokens() -> None:
 
 @pytest.mark.parametrize(
     ("sizes", "numbers"),
-    [((12, 12, 12), True), ((13, 2, 2), False), ((2, 13, 2), False), ((2, 2, 13), False)],
+    [
+        ((12, 12, 12), [True, True, True]),
+        ((13, 2, 2), [False, True, False]),
+        ((2, 13, 2), [False, False, True]),
+        ((2, 2, 13), [True, False, False]),
+    ],
 )
-def test_past_twelve_numbers_give_way_to_colour(sizes: tuple[int, int, int], numbers: bool) -> None:
+def test_in_a_matrix_past_twelve_numbers_give_way_to_colour(sizes: tuple[int, int, int], numbers: list[bool]) -> None:
     figure = falk(product(*sizes), 1, 1)
-    assert [trace.texttemplate for trace in figure.data[:3]] == ["%{text}" if numbers else None] * 3
-    assert [trace.text is not None for trace in figure.data[:3]] == [numbers] * 3
+    assert [trace.texttemplate for trace in figure.data[:3]] == ["%{text}" if shown else None for shown in numbers]
+    assert [trace.text is not None for trace in figure.data[:3]] == numbers
     assert figure.layout.height <= 540
     assert len(figure.layout.shapes) == 3
     assert figure.data[3].hovertext[0].startswith("r0 · c0: ")
