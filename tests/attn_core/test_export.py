@@ -106,10 +106,8 @@ def check_script(trace: LessonTrace) -> None:
     assert found["ids"] == list(trace.ids)
     assert_same(found, trace)
     assert_printed(output, trace)
-    drawn = script.count("torch.tensor(") == (
-        trace.lesson.training_steps > 0
-    )  # all but a trained layer comes from the seed
-    assert drawn
+    trained = trace.lesson.training_steps > 0
+    assert script.count("torch.tensor(") == trained  # everything else is drawn from the seed
 
 
 def check_npz(trace: LessonTrace) -> None:
