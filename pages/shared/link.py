@@ -18,6 +18,7 @@ from attn_core.corpus import MAX_CORPUS_CHARACTERS
 from attn_core.lesson import LANGUAGES, Lesson
 from attn_core.links import Ignored, Linked
 from attn_core.tokens import MAX_CHARACTERS
+from pages.shared.settings import LectureSettings
 
 # In the links of the lecture plan: the record is read from the URL although the session has one.
 _OPEN = "open"
@@ -106,8 +107,9 @@ def link_query(*record_types: type[Linked]) -> dict[str, str]:
 
 
 def prepared_query(query: Mapping[str, str], lesson: Lesson | None = None) -> dict[str, str]:
-    """A prepared state of a page, with the session's lesson or another, in the session's language."""
-    return (lesson or current(Lesson)).to_query() | query | {_OPEN: "true", "lang": current(Lesson).lang}
+    """A prepared state of a page, with the session's lesson or another, in the session's language and mode."""
+    kept = current(LectureSettings).to_query() | {"lang": current(Lesson).lang}
+    return (lesson or current(Lesson)).to_query() | query | kept | {_OPEN: "true"}
 
 
 def _take(record_type: type[Linked], name: str) -> None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import streamlit as st
 
+from attn_core.presets import PRESETS
 from pages.shared.shell import page_link
 from pages.shared.text import _
 
@@ -29,6 +30,7 @@ class PlanPart:
     page: str
     label: str
     query: dict[str, str] = field(default_factory=dict)
+    preset: str | None = None
 
 
 def lecture_plan() -> tuple[PlanPart, ...]:
@@ -37,12 +39,14 @@ def lecture_plan() -> tuple[PlanPart, ...]:
         PlanPart(5, "overview", _("The question: how does a word take its neighbours into account?"), {"stage": "0"}),
         PlanPart(10, "one_hot", _("From word to number: ID, one-hot, and the row that W_E gives")),
         PlanPart(10, "query_key_value", _("One vector, three layers: query, key, value")),
-        PlanPart(15, "similarity", _("One score, term by term; then all of them in one product")),
+        PlanPart(10, "similarity", _("One score, term by term; then all of them in one product")),
         PlanPart(5, "similarity", _("Inner product against cosine"), {"view": "cosine"}),
         PlanPart(10, "softmax", _("From scores to weights: exponential, sum, division")),
         PlanPart(5, "softmax", _("A sharper softmax: temperature 0.2"), {"temperature": "0.2"}),
         PlanPart(10, "weighted_sum", _("Weights times values: every output sees the whole sentence")),
-        PlanPart(15, "scaling", _("Why √dₖ: measure the variance yourself")),
+        PlanPart(5, "weighted_sum", _("Order does not matter: the same sentence, reversed"), preset="reversed_order"),
+        PlanPart(5, "softmax", _("Without √dₖ: one word takes all the weight"), preset="saturation"),
+        PlanPart(10, "scaling", _("Why √dₖ: measure the variance yourself")),
         PlanPart(5, "overview", _("All of it once more, in one strip")),
     )
 
@@ -52,4 +56,6 @@ def show_plan() -> None:
     for part in lecture_plan():
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
             st.badge(_("{n} min", n=part.minutes), color="gray")
-            page_link(part.page, label=part.label, query=part.query)
+            page_link(
+                part.page, label=part.label, query=part.query, lesson=PRESETS[part.preset] if part.preset else None
+            )

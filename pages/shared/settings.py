@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from attn_core.links import Linked, OneOf, Whole, linked
+from attn_core.links import Linked, OneOf, Whole, YesNo, linked
 
 VIEWS = ("scores", "scaled", "cosine")
 
@@ -28,3 +28,11 @@ class LayerSettings(Linked):
     """Which of the three layers the query, key and value page works out."""
 
     layer: str = linked("q", OneOf(LAYERS))
+
+
+@dataclass(frozen=True)
+class LectureSettings(Linked):
+    """How the pages are shown in a lecture: controls out of sight, large type; presenter notes or none."""
+
+    lecture: bool = linked(False, YesNo())
+    notes: bool = linked(False, YesNo())

@@ -18,7 +18,7 @@ from attn_core.scaling import ScalingSettings
 from attn_core.softmax import SoftmaxSettings
 from attn_core.stages import stage
 from pages.shared.link import current, follow_link, link_query, prepared_query
-from pages.shared.settings import LayerSettings, OverviewSettings, SimilaritySettings
+from pages.shared.settings import LayerSettings, LectureSettings, OverviewSettings, SimilaritySettings
 from pages.shared.text import _
 
 
@@ -51,7 +51,7 @@ PAGES = (
 
 # What a link holds: the lesson, and what every page lets a reader change. It stays the same from page to page,
 # so that Back finds each page as it was left.
-RECORDS: tuple[type[Linked], ...] = (Lesson, *(record for entry in PAGES for record in entry.settings))
+RECORDS: tuple[type[Linked], ...] = (Lesson, LectureSettings, *(record for entry in PAGES for record in entry.settings))
 
 
 def title(name: str) -> str:
@@ -80,7 +80,7 @@ def navigation() -> PageEntry:
             entry.script, title=title(entry.name), icon=f":material/{entry.icon}:", default=entry is PAGES[0]
         )
         pages.setdefault(sections[entry.section], []).append(page)
-    st.session_state["_page"] = st.navigation(pages, position="top")
+    st.session_state["_page"] = st.navigation(pages, position="hidden" if current(LectureSettings).lecture else "top")
     return _entry(st.session_state["_page"].url_path or PAGES[0].name)
 
 
@@ -122,7 +122,8 @@ def _entry(name: str) -> PageEntry:
 
 def page_turner(opened: PageEntry) -> None:
     """Previous and next page, as buttons and as the keys that presenter remotes send."""
-    _document_language(data=current(Lesson).lang, key="document_language")
+    size = _LECTURE_SIZE if current(LectureSettings).lecture else ""
+    _document(data={"lang": current(Lesson).lang, "size": size}, key="document")
     place = PAGES.index(opened)
     with st.container(horizontal=True, horizontal_alignment="distribute"):
         if place > 0:
@@ -159,11 +160,14 @@ def freeze_heavy_imports() -> None:
     gc.freeze()
 
 
-_document_language = st.components.v2.component(
-    "document_language",
+# Streamlit sets neither the document's language nor its type size from a script.
+_LECTURE_SIZE = "130%"
+_document = st.components.v2.component(
+    "document",
     js="""
     export default function ({ data }) {
-      document.documentElement.lang = data
+      document.documentElement.lang = data.lang
+      document.documentElement.style.fontSize = data.size
     }
     """,
 )
