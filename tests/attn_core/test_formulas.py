@@ -14,7 +14,7 @@ LATEX = {
     if name.isupper() and isinstance(value, str) and not value.startswith("#")
 }
 COLORS = {"Q": QUERY, "q": QUERY, "K": KEY, "k": KEY, "V": VALUE, "X": EMBEDDING, "S": SCORES}
-COLORS |= {"v": VALUE, "x": EMBEDDING, "s": SCORES, "A": SCORES, "a": SCORES}
+COLORS |= {"v": VALUE, "x": EMBEDDING, "s": SCORES, "A": SCORES, "a": SCORES, "z": SCORES}
 
 
 @pytest.mark.parametrize("name", LATEX)
@@ -43,7 +43,9 @@ def test_the_formulas_read() -> None:
     )
     assert uncolored(formulas.EMBEDDING_LAYER) == r"X = \text{one-hot} \cdot W_E"
     assert uncolored(formulas.SIMILARITY) == r"S = Q\,K^{\top} \qquad s_{i,j} = \sum_m q_{i,m}\,k_{j,m}"
-    assert formulas.SOFTMAX == (r"a_{i,j} = \dfrac{e^{z_{i,j}}}{\sum_{l} e^{z_{i,l}}} \qquad z = \dfrac{s}{\sqrt{d_k}}")
+    assert uncolored(formulas.SOFTMAX) == (
+        r"a_{i,j} = \dfrac{e^{z_{i,j}}}{\sum_{l} e^{z_{i,l}}} \qquad z = \dfrac{s}{\sqrt{d_k}}"
+    )
     product = rf"\textcolor{{{QUERY}}}{{q}}\cdot\textcolor{{{KEY}}}{{k}}"
     expected = (
         rf"\mathrm{{Var}}\!\left({product}\right) = d_k"

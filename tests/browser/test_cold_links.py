@@ -20,6 +20,9 @@ def test_cold_deep_link(visit, fresh_server, name, lang):
     assert page.url == fresh_server + path
     page.wait_for_function("lang => document.documentElement.lang === lang", arg=lang)
     assert page.locator(".st-key-text input").input_value() == DEFAULT_TEXT[lang]
+    if name != "exercises":
+        page.wait_for_selector(".js-plotly-plot")
+        settle(page)
     pictures = page.locator(".js-plotly-plot").count()
     assert pictures or name == "exercises"  # where the question decides
     assert page.locator("[data-testid=stPlotlyChart][aria-label]").count() == pictures
