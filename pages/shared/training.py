@@ -84,8 +84,7 @@ def show_layers(trace: LessonTrace) -> None:
         with place:
             if trained:
                 st.markdown(f"**{title}**")
-                _map(trace, report, name)
-            elif name == "after":  # untrained, but with the lesson's edits
+            if trained or name == "after":  # untrained: the lesson's own layer, with its edits
                 _map(trace, report, name)
     if trained:
         near = pd.DataFrame(
