@@ -29,6 +29,15 @@ class AttentionTrace:
     output: Float[Tensor, "*batch query d_v"]
 
 
+class BlindQueryError(ValueError):
+    """A query may see no key at all: softmax over nothing has no answer. `rows` are the indices of such queries."""
+
+    def __init__(self, rows: tuple[tuple[int, ...], ...]) -> None:
+        names = ", ".join(str(index[0] if len(index) == 1 else index) for index in rows)
+        super().__init__(f"every query must see at least one key; none is visible to query {names}")
+        self.rows = rows
+
+
 def attend(
     query: Float[Tensor, "*#batch query d_k"],
     key: Float[Tensor, "*#batch key d_k"],
@@ -47,8 +56,8 @@ def attend(
         scale: the divisor of the scores; None means √d_k.
 
     Raises:
-        ValueError: sizes do not match, the divisor is not a positive finite number,
-            or a query may see no key at all (its rows are named).
+        ValueError: sizes do not match, or the divisor is not a positive finite number.
+        BlindQueryError: a query may see no key at all (its rows are named).
 
     Source: Vaswani et al. 2017 (arXiv 1706.03762), section 3.2.1, equation 1.
     """
@@ -85,6 +94,5 @@ def _checked_mask(mask: Tensor, scores: Tensor) -> Tensor:
         ) from None
     blind = torch.nonzero(~full.any(dim=-1)).tolist()
     if blind:
-        rows = ", ".join(str(index[0] if len(index) == 1 else tuple(index)) for index in blind)
-        raise ValueError(f"every query must see at least one key; none is visible to query {rows}")
+        raise BlindQueryError(tuple(tuple(index) for index in blind))
     return full

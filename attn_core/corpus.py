@@ -1,8 +1,11 @@
 """Sentences to learn embeddings from: a small grammar for each language, or a reader's own text."""
 
 import functools
+import itertools
+import math
 import unicodedata
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import regex
@@ -10,14 +13,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attn_core.limits import MAX_CORPUS_CHARACTERS, MAX_CORPUS_WORDS
 from attn_core.tokens import tokenize
 
 Sentence = tuple[str, ...]
 
 N_SENTENCES = 400
 WINDOW = 2
-MAX_CORPUS_CHARACTERS = 20_000
-MAX_CORPUS_WORDS = 60
 
 _GRAMMAR_SEED = 0
 _SENTENCE_ENDS = regex.compile(r"[。.!?！？．\n\r]+")
@@ -161,11 +163,34 @@ def built_in_corpus(language: str) -> Corpus:
     Raises:
         ValueError: there is no built-in corpus in the language.
     """
-    if language not in _GRAMMARS:
-        raise ValueError(f"language must be one of {', '.join(CORPUS_LANGUAGES)}, got {language!r}")
-    grammar, generator = _GRAMMARS[language], torch.Generator().manual_seed(_GRAMMAR_SEED)
+    grammar, generator = _grammar_of(language), torch.Generator().manual_seed(_GRAMMAR_SEED)
     patterns = (grammar.patterns[i % len(grammar.patterns)] for i in range(N_SENTENCES))
     return Corpus(grammar.words, tuple(_sentence(pattern, grammar, generator) for pattern in patterns))
+
+
+@functools.cache
+def every_sentence(language: str) -> Mapping[Sentence, float]:
+    """All sentences that the grammar behind the built-in corpus can make, each with its probability.
+
+    Every pattern is equally likely, and within it every word of a part.
+
+    Raises:
+        ValueError: there is no built-in corpus in the language.
+    """
+    grammar = _grammar_of(language)
+    probabilities: dict[Sentence, float] = {}
+    for pattern in grammar.patterns:
+        choices = [grammar.parts.get(word, (word,)) for word in pattern]
+        probability = 1 / len(grammar.patterns) / math.prod(map(len, choices))
+        for sentence in itertools.product(*choices):
+            probabilities[sentence] = probabilities.get(sentence, 0.0) + probability
+    return probabilities
+
+
+def _grammar_of(language: str) -> Grammar:
+    if language not in _GRAMMARS:
+        raise ValueError(f"language must be one of {', '.join(CORPUS_LANGUAGES)}, got {language!r}")
+    return _GRAMMARS[language]
 
 
 def _sentence(pattern: Sentence, grammar: Grammar, generator: torch.Generator) -> Sentence:

@@ -1,17 +1,16 @@
 """The demonstration of SimpleSelfAttention: one run on uniform random numbers, with everything measured on it."""
 
 import functools
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import torch
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
-from torch.overrides import TorchFunctionMode
 
 from attn_core.attention import AttentionTrace
+from attn_core.initial import InitialisedFrom
+from attn_core.limits import MAX_BATCH, MAX_MODULE_SIZE, MAX_SEED, MAX_SEQUENCE
 from attn_core.links import Linked, Real, Whole, linked
 from attn_core.modules import SimpleSelfAttention
 from attn_core.stages import Matrix, Role
@@ -27,7 +26,7 @@ _ROLES: dict[str, tuple[str, str, Role]] = {
     "key": ("K", "k", "key"),
     "value": ("V", "v", "value"),
     "scores": (r"S / \sqrt{d_k}", "s", "scores"),
-    "weights": ("A", "a", "scores"),
+    "weights": ("A", "a", "weights"),
     "output": ("O", "o", "value"),
 }
 
@@ -45,10 +44,10 @@ class DemonstrationSettings(Linked):
         shown_line: index into LINES.
     """
 
-    batch: int = linked(1, Whole(1, 4))
-    seq_len: int = linked(10, Whole(1, 64))
-    size: int = linked(64, Whole(1, 256))
-    module_seed: int = linked(0, Whole(0, 999_999))
+    batch: int = linked(1, Whole(1, MAX_BATCH))
+    seq_len: int = linked(10, Whole(1, MAX_SEQUENCE))
+    size: int = linked(64, Whole(1, MAX_MODULE_SIZE))
+    module_seed: int = linked(0, Whole(0, MAX_SEED))
     input_scale: float = linked(1.0, Real(0.0, 10.0))
     shown_line: int = linked(0, Whole(0, len(LINES) - 1))
 
@@ -143,26 +142,8 @@ def uniform_input(settings: DemonstrationSettings) -> Float[Tensor, "batch seq s
 
 def fresh_module(size: int, seed: int) -> SimpleSelfAttention:
     """The module that `torch.manual_seed(seed)` would give, without touching torch's global generator."""
-    with _InitialisedFrom(torch.Generator().manual_seed(seed)):
+    with InitialisedFrom(torch.Generator().manual_seed(seed)):
         return SimpleSelfAttention(size)
-
-
-class _InitialisedFrom(TorchFunctionMode):
-    """Inside of it (and in this thread only) nn.Linear draws its parameters from the given generator.
-
-    nn.Linear offers no argument for it, and seeding a copy of the global generator would still disturb
-    whoever draws at the same time: all sessions of a server share that one.
-    """
-
-    def __init__(self, generator: torch.Generator) -> None:
-        super().__init__()
-        self.generator = generator
-
-    def __torch_function__(
-        self, func: Callable[..., Any], types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        own = {"generator": self.generator} if func in (nn.init.kaiming_uniform_, nn.init.uniform_) else {}
-        return func(*args, **(kwargs or {}) | own)
 
 
 def measured_spread(scores: Float[Tensor, "batch query key"]) -> Spread:

@@ -16,7 +16,7 @@ from attn_core.laws import PAIRS_PER_LAYER, check_law
 _BLOCK = 3 * 2**13
 _LAYER_BLOCK = 2**17
 _FEWEST_PAIRS = 32
-_WORKERS = 2
+THREADS = 2
 
 
 def block_size(d_k: int, entries: str) -> int:
@@ -105,14 +105,17 @@ def row_products(
     return torch.bmm(queries.T.unsqueeze(1), keys.transpose(0, 1)).squeeze(1)
 
 
-def on_all_cores(work: Callable[[range], None], indices: range) -> None:
-    """Has the indices worked through in parts, one per thread; torch lets go of Python's lock while it draws."""
-    size = math.ceil(len(indices) / _WORKERS)
+def on_threads(n_threads: int, work: Callable[[range], None], indices: range) -> None:
+    """Has the indices worked through in parts, one per thread; torch lets go of Python's lock while it draws.
+
+    A new thread takes over torch's number of threads only when it asks for it; until then MKL has one per core.
+    """
+    size = math.ceil(len(indices) / n_threads)
     parts = [indices[start : start + size] for start in range(0, len(indices), max(1, size))]
     if len(parts) == 1:
         work(parts[0])
         return
-    with ThreadPoolExecutor(_WORKERS) as pool:
+    with ThreadPoolExecutor(n_threads, initializer=torch.get_num_threads) as pool:
         list(pool.map(work, parts))
 
 
@@ -149,14 +152,14 @@ def sample_dot_products(
             target = samples[index * size : (index + 1) * size]
             target.copy_(dot_products_(q, k)[: len(target)])
 
-    on_all_cores(fill, range(math.ceil(n_samples / size)))
+    on_threads(THREADS, fill, range(math.ceil(n_samples / size)))
     return samples
 
 
 def use_one_thread_per_operation() -> None:
-    """Keeps torch from splitting a single operation over the cores of a server.
+    """Keeps torch from splitting a single operation of the calling thread over the cores of a server.
 
     A lesson's matrices are small and many readers share the cores: threads that wait for each other cost more
-    than they give. The experiment spreads whole blocks over the cores instead.
+    than they give. The experiment spreads whole blocks over threads instead.
     """
     torch.set_num_threads(1)

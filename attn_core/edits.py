@@ -9,13 +9,15 @@ from typing import Literal
 from jaxtyping import Float
 from torch import Tensor
 
+from attn_core.limits import LARGEST_EDIT, MAX_EDITS
 from attn_core.links import PartlyReadError
 
-EditedMatrix = Literal["W_E", "W_Q", "W_K", "W_V", "x"]
-EDITED_MATRICES: tuple[EditedMatrix, ...] = ("W_E", "W_Q", "W_K", "W_V", "x")
-LARGEST_VALUE = 1000.0
+EditedMatrix = Literal["W_E", "W_Q", "W_K", "W_V", "W_O", "x", "p"]
+EDITED_MATRICES: tuple[EditedMatrix, ...] = ("W_E", "W_Q", "W_K", "W_V", "W_O", "x", "p")
 
-_FORM = re.compile(r"(W_E|W_Q|W_K|W_V|x)\[([0-9]{1,3}),([0-9]{1,3})\]=([+-]?[0-9.]{1,20}(?:e[+-]?[0-9]{1,3})?)")
+_FORM = re.compile(
+    rf"({'|'.join(EDITED_MATRICES)})\[([0-9]{{1,3}}),([0-9]{{1,3}})\]=([+-]?[0-9.]{{1,20}}(?:e[+-]?[0-9]{{1,3}})?)"
+)
 
 
 @dataclass(frozen=True)
@@ -30,8 +32,8 @@ class Edit:
     def __post_init__(self) -> None:
         if self.matrix not in EDITED_MATRICES:
             raise ValueError(f"matrix must be one of {', '.join(EDITED_MATRICES)}, got {self.matrix!r}")
-        if not (math.isfinite(self.value) and abs(self.value) <= LARGEST_VALUE):
-            raise ValueError(f"value must be between -{LARGEST_VALUE:g} and {LARGEST_VALUE:g}, got {self.value}")
+        if not (math.isfinite(self.value) and abs(self.value) <= LARGEST_EDIT):
+            raise ValueError(f"value must be between -{LARGEST_EDIT:g} and {LARGEST_EDIT:g}, got {self.value}")
         if not (0 <= self.row <= 999 and 0 <= self.column <= 999):
             raise ValueError(f"row and column must be between 0 and 999, got {self.row} and {self.column}")
 
@@ -55,14 +57,15 @@ class Edit:
 
 @dataclass(frozen=True)
 class EditList:
-    """Any number of edits, written one after the other with spaces between."""
+    """Up to MAX_EDITS edits, written one after the other with spaces between."""
 
     def __str__(self) -> str:
-        return f"W_Q[0,1]=0.5, -{LARGEST_VALUE:g} … {LARGEST_VALUE:g}"
+        return f"W_Q[0,1]=0.5, -{LARGEST_EDIT:g} … {LARGEST_EDIT:g}, ≤ {MAX_EDITS}"
 
     def read(self, text: str) -> tuple[Edit, ...]:
-        edits, unread = [], []
-        for part in text.split():
+        parts = text.split()
+        edits, unread = [], parts[MAX_EDITS:]
+        for part in parts[:MAX_EDITS]:
             try:
                 edits.append(Edit.parse(part))
             except ValueError:
@@ -72,7 +75,7 @@ class EditList:
         return tuple(edits)
 
     def accepts(self, value: object) -> bool:
-        return isinstance(value, tuple) and all(isinstance(edit, Edit) for edit in value)
+        return isinstance(value, tuple) and len(value) <= MAX_EDITS and all(isinstance(edit, Edit) for edit in value)
 
 
 def edited(

@@ -6,10 +6,10 @@ sampling, made for a million words, is not needed. The output layer has a bias, 
 has not: it takes up how frequent a context word is, and leaves the embeddings to what differs.
 """
 
-import functools
 import threading
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Float
@@ -17,17 +17,17 @@ from torch import Tensor
 
 from attn_core.corpus import read_corpus
 from attn_core.geometry import cosines
+from attn_core.limits import MAX_EMBEDDING_STEPS
+from attn_core.optimizer import Adam
 from attn_core.parameters import draws
 from attn_core.tokens import UNKNOWN, Vocabulary
 
 DEFAULT_STEPS = 200
-MAX_STEPS = 1000
 
-# Adam's usual constants (Kingma and Ba 2014, algorithm 1). The decay keeps entries near the size of
-# 1 however long the training, and lets what is left of the random start fade.
+# The decay keeps entries near the size of 1 however long the training, and lets what is left of the
+# random start fade.
 LEARNING_RATE = 0.1
 DECAY = 0.2
-_FIRST, _SECOND, _EPSILON = 0.9, 0.999, 1e-8
 
 
 @dataclass(frozen=True)
@@ -75,25 +75,6 @@ def skip_gram(
     return loss, Gradients(w=error @ w_out.T, w_out=w.T @ error, b_out=error.sum(dim=0))
 
 
-class _Adam:
-    """Adam with decoupled decay (Loshchilov and Hutter 2017, algorithm 2) for one tensor, changed in place.
-
-    By hand, because torch.optim loads a compiler with its first step.
-    """
-
-    def __init__(self, parameter: Tensor, decay: float | Tensor = 0.0) -> None:
-        self._parameter, self._decay, self._steps = parameter, decay, 0
-        self._mean, self._square = torch.zeros_like(parameter), torch.zeros_like(parameter)
-
-    def step(self, gradient: Tensor) -> None:
-        self._steps += 1
-        self._mean.lerp_(gradient, 1 - _FIRST)
-        self._square.lerp_(gradient.square(), 1 - _SECOND)
-        mean = self._mean / (1 - _FIRST**self._steps)
-        size = (self._square / (1 - _SECOND**self._steps)).sqrt() + _EPSILON
-        self._parameter.mul_(1 - LEARNING_RATE * self._decay).sub_(LEARNING_RATE * mean / size)
-
-
 def train_embeddings(
     counts: Float[Tensor, "word context"], *, d_model: int, seed: int, steps: int = DEFAULT_STEPS
 ) -> Iterator[EmbeddingProgress]:
@@ -107,7 +88,7 @@ def train_embeddings(
         counts: how often each word has each context word; Corpus.counts() counts them.
         d_model: size of an embedding.
         seed: of the random start.
-        steps: how many, 0 … MAX_STEPS.
+        steps: how many, 0 … MAX_EMBEDDING_STEPS.
 
     Raises:
         ValueError: steps or d_model out of range, or no pair.
@@ -117,7 +98,11 @@ def train_embeddings(
     w = start_rows(1 + n_words, d_model, seed)[1:].clone()  # row 0 belongs to the unknown word
     w_out, b_out = w.new_zeros(d_model, n_words), w.new_zeros(n_words)
     seen = (counts.sum(dim=-1, keepdim=True) > 0).to(w.dtype)
-    layers = _Adam(w, DECAY * seen), _Adam(w_out, DECAY), _Adam(b_out)
+    layers = (
+        Adam(w, LEARNING_RATE, decay=DECAY * seen),
+        Adam(w_out, LEARNING_RATE, decay=DECAY),
+        Adam(b_out, LEARNING_RATE),
+    )
     for step in range(steps + 1):
         before = w.clone()
         loss, gradients = skip_gram(counts, w, w_out, b_out)
@@ -127,18 +112,92 @@ def train_embeddings(
 
 
 def _check(counts: Tensor, d_model: int, steps: int) -> None:
-    if not 0 <= steps <= MAX_STEPS:
-        raise ValueError(f"steps must be 0 … {MAX_STEPS}, got {steps}")
+    if not 0 <= steps <= MAX_EMBEDDING_STEPS:
+        raise ValueError(f"steps must be 0 … {MAX_EMBEDDING_STEPS}, got {steps}")
     if d_model < 1:
         raise ValueError(f"d_model must be at least 1, got {d_model}")
     if not counts.sum() > 0:
         raise ValueError(f"counts must hold at least one pair, got {len(counts)} words without any")
 
 
+@dataclass(frozen=True)
+class LayerTraining:
+    """All that a trained embedding layer depends on.
+
+    Attributes:
+        corpus: sentences to train on; "" for the built-in ones of the language.
+        language: "ja" or "en"; only the built-in corpus depends on it.
+        d_model: size of an embedding.
+        seed: of the random start.
+        steps: how many, 0 … MAX_EMBEDDING_STEPS; 0 leaves the random start.
+    """
+
+    corpus: str
+    language: str
+    d_model: int
+    seed: int
+    steps: int
+
+
+def train_layer(training: LayerTraining) -> Iterator[EmbeddingProgress]:
+    """Trains a layer, and yields it before the first step and after each; see `train_embeddings`.
+
+    Raises:
+        ValueError: steps, d_model or language out of range, or a corpus with too few words.
+    """
+    counts = read_corpus(training.corpus, training.language).counts()
+    yield from train_embeddings(counts, d_model=training.d_model, seed=training.seed, steps=training.steps)
+
+
+def keep_layer(training: LayerTraining, reached: EmbeddingProgress) -> None:
+    """Keeps what a training has reached: `trained_layer` finds it as the layer of that many steps.
+
+    The layers asked for last are kept, for all who ask for the same.
+    """
+    _keep(training, _rounded(training, reached), reached.step)
+
+
+def is_kept(training: LayerTraining) -> bool:
+    """Whether `trained_layer` need not train."""
+    return _find(training) is not None
+
+
+@dataclass(frozen=True)
+class _KeptLayer:
+    """The corpus's words and their trained rows; neither depends on the lesson's text."""
+
+    words: tuple[str, ...]
+    rows: Float[Tensor, "word d_model"]
+
+
+_MOST_KEPT = 128
+_kept: OrderedDict[LayerTraining, _KeptLayer] = OrderedDict()
+_keeping = threading.Lock()
+
+
+def _find(training: LayerTraining) -> _KeptLayer | None:
+    with _keeping:
+        if training in _kept:
+            _kept.move_to_end(training)
+        return _kept.get(training)
+
+
+def _keep(training: LayerTraining, layer: _KeptLayer, step: int) -> None:
+    with _keeping:
+        _kept[replace(training, steps=step)] = layer
+        if len(_kept) > _MOST_KEPT:
+            _kept.popitem(last=False)
+
+
+def _rounded(training: LayerTraining, reached: EmbeddingProgress) -> _KeptLayer:
+    words = read_corpus(training.corpus, training.language).words
+    return _KeptLayer(words, reached.w.round(decimals=2) + 0.0)  # + 0.0: no −0.00 on the screen
+
+
 def trained_layer(
-    tokens: tuple[str, ...], *, corpus: str, language: str, d_model: int, seed: int, steps: int
+    tokens: tuple[str, ...], training: LayerTraining
 ) -> tuple[Vocabulary, Float[Tensor, "vocabulary d_model"]]:
-    """A lesson's vocabulary and its embedding layer W_E, trained on a corpus.
+    """A lesson's vocabulary and its embedding layer W_E, trained on a corpus; trains if no kept layer is the same.
 
     The vocabulary is the unknown word, the corpus's words, then the words of the text itself that
     are not among them. Trained rows are rounded to 2 decimals, so that what is printed is the
@@ -146,37 +205,28 @@ def trained_layer(
 
     Args:
         tokens: the lesson's text, cut into tokens.
-        corpus: sentences to train on; "" for the built-in ones of the language.
-        language: "ja" or "en"; only the built-in corpus depends on it.
-        d_model: size of an embedding.
-        seed: of the random start.
-        steps: how many, 0 … MAX_STEPS; 0 leaves the random start.
+        training: what the layer depends on; the text is not part of it.
 
     Raises:
         ValueError: steps, d_model or language out of range, a corpus with too few words, or a
             vocabulary that is not larger than d_model.
     """
-    with _one_at_a_time:  # a class that opens one link trains once
-        corpus_words, trained = _trained_rows(corpus, language, d_model, seed, steps)
-    vocabulary = Vocabulary(tuple(dict.fromkeys([UNKNOWN, *corpus_words, *tokens])))
+    layer, d_model = _find(training) or _train_and_keep(training), training.d_model
+    vocabulary = Vocabulary(tuple(dict.fromkeys([UNKNOWN, *layer.words, *tokens])))
     if len(vocabulary) <= d_model:
         raise ValueError(
             f"corpus and text together must hold at least {d_model} different words, got {len(vocabulary) - 1}"
         )
-    w_e = start_rows(len(vocabulary), d_model, seed)
-    w_e[1 : 1 + len(trained)] = trained
+    w_e = start_rows(len(vocabulary), d_model, training.seed)
+    w_e[1 : 1 + len(layer.rows)] = layer.rows
     return vocabulary, w_e
 
 
-_one_at_a_time = threading.Lock()
-
-
-@functools.lru_cache(maxsize=64)
-def _trained_rows(corpus: str, language: str, d_model: int, seed: int, steps: int) -> tuple[tuple[str, ...], Tensor]:
-    """The corpus's words and their trained rows; kept, because neither depends on the lesson's text."""
-    read = read_corpus(corpus, language)
-    *_, last = train_embeddings(read.counts(), d_model=d_model, seed=seed, steps=steps)
-    return read.words, last.w.round(decimals=2) + 0.0  # + 0.0: no −0.00 on the screen
+def _train_and_keep(training: LayerTraining) -> _KeptLayer:
+    *_, last = train_layer(training)
+    layer = _rounded(training, last)
+    _keep(training, layer, last.step)
+    return layer
 
 
 def neighbour_purity(w: Float[Tensor, "word d_model"], words: tuple[str, ...], kinds: Mapping[str, str]) -> float:

@@ -4,40 +4,42 @@ import dataclasses
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from attn_core.explain import explain, explain_scaled, explain_weight
+from attn_core.explain import explain, explain_head_size, explain_position, explain_scaled, explain_weight
 from attn_core.laws import Entries, theory
 from attn_core.lesson import LessonTrace
+from attn_core.limits import MAX_SEED
 from attn_core.links import Linked, Whole, linked
 from attn_core.numbers import LARGE, decimals_for, is_exact, written
 from attn_core.scaling import divisor_value
 from attn_core.softmax import SoftmaxSettings, softmax_steps
-from attn_core.stages import Matrix, Stage, Step, similarity_view, stage
+from attn_core.stages import Matrix, Stage, Step, position_sum, similarity_view, stage
 
 Kind = Literal[
-    "one_hot", "embedding", "query", "score", "scaled", "exponential", "weight", "output", "variance", "divisor"
-]
-KINDS: tuple[Kind, ...] = (
     "one_hot",
     "embedding",
+    "position",
     "query",
+    "head_size",
     "score",
     "scaled",
+    "visible",
     "exponential",
     "weight",
     "output",
+    "y",
     "variance",
     "divisor",
-)
+]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 # The questions that are one cell of a matrix product, and the stage it belongs to.
-PRODUCTS: dict[Kind, Step] = {"embedding": "x", "query": "q", "score": "scores", "output": "output"}
+PRODUCTS: dict[Kind, Step] = {"embedding": "x", "query": "q", "score": "scores", "output": "output", "y": "y"}
 
-MAX_SEED = 999_999
 _ROUNDED = (3, 2)
 _MOST_TRIES = 64
 _D_KS = (2, 4, 8, 16, 32, 64, 128, 256, 512)
@@ -73,6 +75,14 @@ class Law:
 
 
 @dataclass(frozen=True)
+class Split:
+    """How many columns are shared among how many heads."""
+
+    d_model: int
+    n_heads: int
+
+
+@dataclass(frozen=True)
 class Exercise:
     """One question.
 
@@ -85,7 +95,7 @@ class Exercise:
     """
 
     kind: Kind
-    about: Cell | Law
+    about: Cell | Law | Split
     answer: float
     decimals: int
     solution: tuple[str, ...]
@@ -109,11 +119,19 @@ class Exercise:
 def exercises(trace: LessonTrace, settings: ExerciseSettings) -> tuple[Exercise, ...]:
     """One question of each kind; the seed chooses the cells and the sizes.
 
-    Each kind has a random stream of its own. A kind is left out where no cell of the lesson can
-    be asked about (numbers put in by hand may be so large that what is printed does not give the answer).
+    Each kind has a random stream of its own. A kind is left out where the lesson does not have the part it asks
+    about, and where no cell can be asked about (numbers put in by hand may be so large that what is printed does
+    not give the answer). Scores, weights and outputs are those of the chosen head.
     """
-    made = (_exercise(kind, trace, random.Random(f"{settings.exercise_seed}/{kind}")) for kind in KINDS)
+    made = (_exercise(kind, trace, random.Random(f"{settings.exercise_seed}/{kind}")) for kind in _kinds(trace))
     return tuple(exercise for exercise in made if exercise is not None)
+
+
+def _kinds(trace: LessonTrace) -> Iterator[Kind]:
+    """The kinds of questions that the lesson has the parts for."""
+    several = trace.n_heads > 1
+    needed = {"position": trace.has_positions, "visible": trace.is_masked, "head_size": several, "y": several}
+    return (kind for kind in KINDS if needed.get(kind, True))
 
 
 def is_right(exercise: Exercise, given: float) -> bool:
@@ -123,27 +141,59 @@ def is_right(exercise: Exercise, given: float) -> bool:
 
 
 def _exercise(kind: Kind, trace: LessonTrace, chance: random.Random) -> Exercise | None:
-    if kind == "one_hot":
-        return _one_hot(trace, chance)
-    if kind == "variance":
-        return _variance(chance)
-    if kind == "divisor":
-        return _divisor(chance)
+    if kind in ("variance", "divisor"):
+        return _variance(chance) if kind == "variance" else _divisor(chance)
+    if kind in ("one_hot", "visible"):
+        row = chance.randrange(len(trace.tokens))
+        return _one_hot(trace, row) if kind == "one_hot" else _visible(trace, row)
+    if kind == "head_size":
+        return _head_size(trace)
     asked = _asked(kind, trace)
-    n_columns, n_cells = len(asked.columns), len(asked.rows) * len(asked.columns)
-    places = chance.sample(range(n_cells), min(n_cells, _MOST_TRIES))
-    cells = (Cell(*divmod(place, n_columns)) for place in places)
+    cells = _cells(asked, chance)
+    if kind == "weight":
+        cells.sort(key=lambda cell: not _is_renewed(trace, cell.row))
     return next((found for cell in cells if (found := _cell(kind, trace, asked, cell)) is not None), None)
 
 
-def _one_hot(trace: LessonTrace, chance: random.Random) -> Exercise:
-    row = chance.randrange(len(trace.tokens))
+def _cells(asked: Matrix, chance: random.Random) -> list[Cell]:
+    """Cells in random order, none of a key that its query may not attend to."""
+    n_columns, n_cells = len(asked.columns), len(asked.rows) * len(asked.columns)
+    places = chance.sample(range(n_cells), min(n_cells, _MOST_TRIES))
+    cells = [Cell(*divmod(place, n_columns)) for place in places]
+    return [cell for cell in cells if asked.hidden is None or not asked.hidden[cell.row, cell.column]]
+
+
+def _is_renewed(trace: LessonTrace, row: int) -> bool:
+    """Whether the mask shares out the weights of a query anew: some of its keys are hidden, and two are not."""
+    return hides_a_key(trace, row) and int(trace.mask[row].sum()) >= 2
+
+
+def hides_a_key(trace: LessonTrace, row: int) -> bool:
+    """Whether the mask hides any key from the query."""
+    return not bool(trace.mask[row].all())
+
+
+def _one_hot(trace: LessonTrace, row: int) -> Exercise:
     place = trace.ids[row]
     solution = (
         rf"v_{{{row},{place}}} = 1, \quad v_{{{row},m}} = 0 \;\; (m \neq {place})",
         rf"\textstyle\sum_m m \cdot v_{{{row},m}} = \boldsymbol{{{place}}}",
     )
     return Exercise("one_hot", Cell(row, place), float(place), 0, solution)
+
+
+def _visible(trace: LessonTrace, row: int) -> Exercise:
+    """How many keys a query may attend to; the cell is the last of them."""
+    seen = trace.mask[row].int().tolist()
+    terms = " + ".join(map(str, seen))
+    solution = (rf"\#\{{\,j : m_{{{row},j}} = 0\,\}} = {terms} = \boldsymbol{{{sum(seen)}}}",)
+    last = max(key for key, one in enumerate(seen) if one)
+    return Exercise("visible", Cell(row, last), float(sum(seen)), 0, solution)
+
+
+def _head_size(trace: LessonTrace) -> Exercise:
+    split = Split(trace.q.shape[-1], trace.n_heads)
+    return Exercise("head_size", split, float(trace.d_k), 0, explain_head_size(trace)[:1])
 
 
 def _variance(chance: random.Random) -> Exercise:
@@ -204,8 +254,10 @@ def _value(kind: Kind, trace: LessonTrace, cell: Cell, read: Read) -> float:
     if kind in PRODUCTS:
         product = stage(trace, PRODUCTS[kind])
         return float(read(product.left.values)[cell.row] @ read(product.right.values)[:, cell.column])
+    if kind == "position":
+        return sum(float(read(part.values)[cell.row, cell.column]) for part in position_sum(trace)[:2])
     if kind == "scaled":
-        return float(read(trace.attention.scores)[cell.row, cell.column]) / trace.lesson.divisor
+        return float(read(trace.attention.scores)[cell.row, cell.column]) / trace.divisor
     logits = read(trace.attention.masked)[cell.row]
     return float((logits.exp() if kind == "exponential" else logits.softmax(dim=-1))[cell.column])
 
@@ -214,6 +266,8 @@ def _asked(kind: Kind, trace: LessonTrace) -> Matrix:
     """The matrix of which one cell is asked."""
     if kind in PRODUCTS:
         return stage(trace, PRODUCTS[kind]).result
+    if kind == "position":
+        return position_sum(trace)[2]
     if kind == "scaled":
         return similarity_view(trace, "scaled").result
     if kind == "exponential":
@@ -231,6 +285,8 @@ def _solution(kind: Kind, trace: LessonTrace, cell: Cell) -> tuple[str, ...]:
     row, column = cell.row, cell.column
     if kind in PRODUCTS:
         return explain(trace, PRODUCTS[kind], row, column).latex
+    if kind == "position":
+        return explain_position(trace, trace.lesson.positions, row, column)
     if kind == "scaled":
         return explain_scaled(trace, row, column)
     steps = softmax_steps(trace.attention.masked, SoftmaxSettings(subtract_maximum=kind == "weight"))
@@ -249,25 +305,37 @@ def _one(value: float) -> Float[Tensor, "1"]:
 
 
 def given(trace: LessonTrace, exercise: Exercise, *, solved: bool) -> Stage | Matrix | None:
-    """The picture a cell is worked out from: a product, its result empty until solved, or one matrix."""
+    """The picture a cell is worked out from: a product, its result empty until solved, or one matrix.
+
+    A mask with a rule is shown when its question is solved, a drawn one at once.
+    """
     if exercise.kind in PRODUCTS:
         product = stage(trace, PRODUCTS[exercise.kind])
         empty = dataclasses.replace(product.result, values=torch.full_like(product.result.values, torch.nan))
         return product if solved else dataclasses.replace(product, result=empty)
-    if exercise.kind == "scaled":
-        return stage(trace, "scores").result
-    return _logits(trace) if exercise.kind in ("exponential", "weight") else None
+    if exercise.kind == "visible":
+        return _logits(trace) if solved or trace.lesson.mask == "drawn" else None
+    matrices = {
+        "position": lambda: position_sum(trace)[1],
+        "scaled": lambda: stage(trace, "scores").result,
+        "exponential": lambda: _logits(trace),
+        "weight": lambda: _logits(trace),
+    }
+    return matrices[exercise.kind]() if exercise.kind in matrices else None
 
 
 def given_numbers(trace: LessonTrace, exercise: Exercise) -> dict[str, tuple[str, ...] | tuple[float, ...]]:
     """The numbers a cell is worked out from, as printed: labels under "", then one column per letter."""
     picture, about = given(trace, exercise, solved=True), exercise.about
-    if picture is None or isinstance(about, Law):
+    if picture is None or not isinstance(about, Cell) or exercise.kind == "visible":
         return {}
     if isinstance(picture, Stage):
         left, right = printed(picture.left.values)[about.row], printed(picture.right.values)[:, about.column]
         letters = (picture.left.entry, picture.right.entry)
         return {"": picture.left.columns, letters[0]: tuple(left.tolist()), letters[1]: tuple(right.tolist())}
+    if exercise.kind == "position":
+        x, p = (printed(part.values)[about.row].tolist() for part in position_sum(trace)[:2])
+        return {"": picture.columns, "x": tuple(x), "p": tuple(p)}
     row = printed(picture.values)[about.row].tolist()
     if exercise.kind == "weight":
         return {"": picture.columns, picture.entry: tuple(row)}

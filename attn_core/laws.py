@@ -8,10 +8,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attn_core.limits import MAX_D_K
+
 Entries = Literal["normal", "uniform", "signs", "shifted", "linear"]
 ENTRIES: tuple[Entries, ...] = ("normal", "uniform", "signs", "shifted", "linear")
 
-MAX_D_K = 4096
 # Token pairs that go through one freshly initialised layer before the next is drawn.
 PAIRS_PER_LAYER = 64
 

@@ -1,16 +1,14 @@
 """A lesson's embedding layer before and after training: maps, neighbours, how well kinds separate."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from jaxtyping import Float
 from torch import Tensor
 
-from attn_core.corpus import KINDS, read_corpus
-from attn_core.embeddings import EmbeddingProgress, nearest_neighbours, neighbour_purity, start_rows, train_embeddings
+from attn_core.corpus import KINDS
+from attn_core.embeddings import nearest_neighbours, neighbour_purity, start_rows
 from attn_core.geometry import principal_plane
 from attn_core.lesson import LessonTrace
-from attn_core.tokens import language_of
 
 _N_NEIGHBOURS = 5
 
@@ -48,14 +46,3 @@ def _report(trace: LessonTrace, w: Float[Tensor, "word d_model"]) -> LayerReport
         neighbours=nearest_neighbours(w, words, trace.tokens[trace.lesson.query], _N_NEIGHBOURS),
         purity=neighbour_purity(w, words, KINDS) if len(kinds) > len(words) // 2 else None,
     )
-
-
-def lesson_training(trace: LessonTrace, steps: int) -> Iterator[EmbeddingProgress]:
-    """Trains the lesson's embedding layer and yields its progress.
-
-    Raises:
-        ValueError: the corpus cannot be trained on.
-    """
-    lesson = trace.lesson
-    counts = read_corpus(lesson.corpus, language_of(trace.tokens)).counts()
-    return train_embeddings(counts, d_model=lesson.d_model, seed=lesson.seed, steps=steps)

@@ -1,20 +1,32 @@
 """Records whose every field can be written into a link and read back from it."""
 
 import dataclasses
+import functools
 import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol, Self, runtime_checkable
 
+from attn_core.limits import MAX_REPORTED
+
+_REPORTED = 3  # unread parts of one parameter
+
 
 @dataclass(frozen=True)
 class Ignored:
-    """A parameter of a link that could not be read, and what would have been allowed."""
+    """A parameter that could not be read, and what would have been allowed.
+
+    `value` is repeated to the reader: the beginning of a long one, and a question mark for what is no character.
+    """
 
     name: str
     value: str
     allowed: str
+
+    def __post_init__(self) -> None:
+        shown = self.value[:MAX_REPORTED].encode(errors="replace").decode()
+        object.__setattr__(self, "value", shown)
 
 
 class PartlyReadError(ValueError):
@@ -103,17 +115,19 @@ class YesNo:
 
 
 @dataclass(frozen=True)
-class AnyText:
-    """Any text."""
+class CutText:
+    """A text of at most so many characters; a link's longer one is cut off there."""
+
+    limit: int
 
     def __str__(self) -> str:
-        return "…"
+        return f"≤ {self.limit}"
 
     def read(self, text: str) -> str:
-        return text
+        return text[: self.limit]
 
     def accepts(self, value: object) -> bool:
-        return isinstance(value, str)
+        return isinstance(value, str) and len(value) <= self.limit
 
 
 def linked(default: object, allowed: Allowed) -> Any:
@@ -134,12 +148,12 @@ class Linked:
         for name in self.names():
             value, allowed = getattr(self, name), self.allowed(name)
             if not allowed.accepts(value):
-                raise ValueError(f"{name} must be {allowed}, got {value!r}")
+                raise ValueError(f"{name} must be {allowed}, got {repr(value)[:MAX_REPORTED]}")
 
     @classmethod
     def names(cls) -> tuple[str, ...]:
         """The fields that a link holds, in order."""
-        return tuple(f.name for f in dataclasses.fields(cls) if "allowed" in f.metadata)
+        return tuple(cls._allowed())
 
     @classmethod
     def allowed(cls, name: str) -> Any:
@@ -148,7 +162,13 @@ class Linked:
         Raises:
             KeyError: there is no such field.
         """
-        return {f.name: f.metadata.get("allowed") for f in dataclasses.fields(cls)}[name]
+        return cls._allowed()[name]
+
+    @classmethod
+    @functools.cache
+    def _allowed(cls) -> dict[str, Any]:
+        fields = dataclasses.fields(cls)
+        return {field.name: field.metadata["allowed"] for field in fields if "allowed" in field.metadata}
 
     def defaults(self) -> Self:
         """The record whose fields a link leaves out."""
@@ -156,6 +176,11 @@ class Linked:
 
     def to_query(self) -> dict[str, str]:
         """The fields that differ from their defaults, as URL parameters."""
+        return dict(self._query)
+
+    @functools.cached_property
+    def _query(self) -> dict[str, str]:
+        """Worked out once for a record: every run of every page asks for it."""
         defaults = self.defaults()
         changed = {name: getattr(self, name) for name in self.names() if getattr(self, name) != getattr(defaults, name)}
         return {name: _written(value) for name, value in changed.items()}
@@ -173,7 +198,7 @@ class Linked:
                 continue
             allowed, text = cls.allowed(name), str(query[name])
             value, unread = _read(allowed, text)
-            ignored += [Ignored(name, part, str(allowed)) for part in unread]
+            ignored += [Ignored(name, part, str(allowed)) for part in _few(unread)]
             if allowed.accepts(value):
                 values[name] = value
         return cls(**values, ignored=tuple(ignored))
@@ -188,6 +213,13 @@ def _read(allowed: Allowed, text: str) -> tuple[object, tuple[str, ...]]:
     except (ValueError, KeyError):
         return None, (text,)
     return value, () if allowed.accepts(value) else (text,)
+
+
+def _few(unread: tuple[str, ...]) -> tuple[str, ...]:
+    """The first unread parts, and how many more there are: a link may hold thousands."""
+    if len(unread) <= _REPORTED:
+        return unread
+    return (*unread[: _REPORTED - 1], f"… ({len(unread) - _REPORTED + 1})")
 
 
 def _written(value: object) -> str:

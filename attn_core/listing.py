@@ -1,6 +1,7 @@
 """The module's source as a text to step through, and as a script to take along."""
 
 import ast
+import functools
 import inspect
 import textwrap
 
@@ -11,19 +12,27 @@ SHAPE_LABELS = {"ja": ("入力の形状", "出力の形状"), "en": ("Input shap
 _MARK = "▶"
 
 
+@functools.cache
 def module_source() -> str:
     """SimpleSelfAttention as it stands in its file, without `trace`, which forward does not need."""
     return inspect.getsource(SimpleSelfAttention).replace(inspect.getsource(SimpleSelfAttention.trace), "").rstrip()
 
 
+@functools.cache
 def init_source() -> str:
     """`__init__` as it stands in its file."""
     return textwrap.dedent(inspect.getsource(SimpleSelfAttention.__init__)).rstrip()
 
 
+@functools.cache
+def _forward_source() -> str:
+    return textwrap.dedent(inspect.getsource(SimpleSelfAttention.forward)).rstrip()
+
+
+@functools.cache
 def forward_lines() -> tuple[int, ...]:
     """Where in the source of `forward` each of LINES stands, counted from 0."""
-    (function,) = ast.parse(textwrap.dedent(inspect.getsource(SimpleSelfAttention.forward))).body
+    (function,) = ast.parse(_forward_source()).body
     assert isinstance(function, ast.FunctionDef)
     steps = [function, *(part for part in function.body if not isinstance(part, ast.Expr))]  # but the docstring
     return tuple(step.lineno - 1 for step in steps)
@@ -31,7 +40,7 @@ def forward_lines() -> tuple[int, ...]:
 
 def stepped_source(run: Demonstration) -> str:
     """The source of `forward`, every line up to the shown one with its tensor's shape, the shown one marked."""
-    source = textwrap.dedent(inspect.getsource(SimpleSelfAttention.forward)).rstrip().splitlines()
+    source = _forward_source().splitlines()
     shown = run.settings.shown_line
     text = [f"  {line}".rstrip() for line in source]
     for index, place in list(enumerate(forward_lines()))[: shown + 1]:
@@ -43,8 +52,7 @@ def stepped_source(run: Demonstration) -> str:
 
 def code_line(shown_line: int) -> str:
     """One line of `forward`, bare."""
-    source = inspect.getsource(SimpleSelfAttention.forward).splitlines()
-    return source[forward_lines()[shown_line]].strip()
+    return _forward_source().splitlines()[forward_lines()[shown_line]].strip()
 
 
 def script(settings: DemonstrationSettings, lang: str) -> str:

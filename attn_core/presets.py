@@ -75,6 +75,51 @@ def _hidden_key() -> Lesson:
     return Lesson(query=2, key=1, edits=(*marks, *hidden, *query_column, *key_column))
 
 
+def _two_heads() -> Lesson:
+    """x = I, so that each token has rows of W_Q and W_K of its own: keys a quarter turn apart on a circle of radius 4.
+
+    In head 0 each query points along its own key, in head 1 along the key of the token before (the first one
+    along its own): the score is 16 there, 0 beside it and −16 opposite.
+    """
+    around = [[4.0, 0.0], [0.0, 4.0], [-4.0, 0.0], [0.0, -4.0]]
+    before = [around[0], *around[:-1]]
+    return Lesson(
+        n_heads=2,
+        query=2,
+        key=1,
+        head=1,
+        edits=(
+            *matrix_edits("x", _scaled_identity(4)),
+            *matrix_edits("W_Q", [own + other for own, other in zip(around, before, strict=True)]),
+            *matrix_edits("W_K", [own + own for own in around]),
+        ),
+    )
+
+
+def _translation_pair() -> Lesson:
+    """Words that translate each other get the same embedding, 3 along an axis of their own; は and a get 0.
+
+    With W_Q = W_K = I and d_k = 4 the scaled scores are 4.5 for a translation and 0 elsewhere.
+    """
+    meanings = {"私": 0, "です": 1, "学生": 2, "I": 0, "am": 1, "student": 2, "は": None, "a": None}
+    ids = {"私": 1, "は": 2, "学生": 3, "です": 4, "I": 10, "am": 11, "a": 12, "student": 13}
+    embeddings = [
+        Edit("W_E", ids[word], column, 3.0 if column == axis else 0.0)
+        for word, axis in meanings.items()
+        for column in range(4)
+    ]
+    layers = [edit for name in ("W_Q", "W_K") for edit in matrix_edits(name, _scaled_identity(4))]
+    # English, so that the link names the text: it is the default one in Japanese only.
+    return Lesson(
+        lang="en",
+        text="私は学生です",
+        second_text="I am a student",
+        query=2,
+        key=3,
+        edits=(*embeddings, *layers),
+    )
+
+
 # Each under a name that the pages explain in a sentence.
 PRESETS = MappingProxyType(
     {
@@ -87,5 +132,11 @@ PRESETS = MappingProxyType(
         "hidden_key": _hidden_key(),
         "no_preference": Lesson(query=0, key=0, edits=matrix_edits("W_Q", [[0.0] * 4] * 4)),
         "one_word": Lesson(text="猫", query=0, key=0),
+        "two_heads": _two_heads(),
+        "translation_pair": _translation_pair(),
+        "causal": Lesson(lang="en", text="I think therefore I am", mask="causal", query=3, key=0),
+        "padding_seen": Lesson(padding=2, query=0, key=4),
+        "padding_hidden": Lesson(padding=2, mask="padding", query=0, key=4),
+        "equal_words_apart": Lesson(lang="en", text="the cat saw the dog", positions="sinusoidal", query=0, key=3),
     }
 )

@@ -9,15 +9,17 @@ import torch
 from torch import Tensor
 
 from attn_core.draws import (
+    THREADS,
     block_size,
     dot_products_,
     draw_blocks,
     numbers_per_block,
-    on_all_cores,
+    on_threads,
     row_products,
     sample_dot_products,
 )
-from attn_core.laws import ENTRIES, MAX_D_K, Entries, Theory, exact_density, normal_density, theory
+from attn_core.laws import ENTRIES, Entries, Theory, exact_density, normal_density, theory
+from attn_core.limits import MAX_D_K, MAX_SAMPLES, MAX_SEED
 from attn_core.links import Linked, OneOf, Real, Whole, linked
 from attn_core.measurement import Measurement, Running, SoftmaxFigures, histogram_edges, softmax_jacobian
 
@@ -88,14 +90,14 @@ class ScalingSettings(Linked):
 
     entries: Entries = linked("normal", OneOf(ENTRIES))
     mean: float = linked(0.5, Real(0.0, 3.0))
-    n_samples: int = linked(10_000, Whole(100, 1_000_000))
+    n_samples: int = linked(10_000, Whole(100, MAX_SAMPLES))
     largest_d_k: int = linked(1024, PowerOfTwo(1, MAX_D_K))
     shown_d_k: int = linked(64, PowerOfTwo(1, MAX_D_K))
     divisor: Divisor = linked("sqrt_d_k", OneOf(DIVISORS))
     divisor_heads: int = linked(8, Whole(1, 16))
     exponent: float = linked(0.5, Real(0.0, 2.0))
     n_keys: int = linked(10, Whole(2, 32))
-    sample_seed: int = linked(0, Whole(0, 999_999))
+    sample_seed: int = linked(0, Whole(0, MAX_SEED))
 
     @property
     def d_ks(self) -> tuple[int, ...]:
@@ -136,7 +138,7 @@ def divisor_value(divisor: str, d_k: int, *, n_heads: int = 1, exponent: float =
     return heads * math.pow(d_k, powers[divisor])
 
 
-def variance_experiment(settings: ScalingSettings) -> Iterator[Measurement]:
+def variance_experiment(settings: ScalingSettings, *, n_threads: int = THREADS) -> Iterator[Measurement]:
     """Measures every d_k from 1 to the largest and yields what it has after each piece of work.
 
     A piece is at most 2^24 random numbers or 65536 inner products (for "linear", at least one pair of layers);
@@ -145,6 +147,10 @@ def variance_experiment(settings: ScalingSettings) -> Iterator[Measurement]:
 
     The rows for softmax come from the same pass: of each n_keys pairs the first q meets all n_keys k, for
     the first MAX_ROWS rows; unscaled and scaled use the same ones.
+
+    Args:
+        settings: what is drawn, and how much of it.
+        n_threads: how many draw; the numbers are the same with any.
     """
     for d_k in settings.d_ks:
         running = Running.start(
@@ -154,21 +160,21 @@ def variance_experiment(settings: ScalingSettings) -> Iterator[Measurement]:
             theory=settings.theory_at(d_k),
             edges=histogram_edges(d_k, settings.entries, settings.mean),
         )
-        for samples, rows in _pieces(settings, d_k):
+        for samples, rows in _pieces(settings, d_k, n_threads):
             running = running.with_samples(samples).with_rows(rows)
             yield running.measurement()
 
 
-def _pieces(settings: ScalingSettings, d_k: int) -> Iterator[tuple[Tensor, Tensor]]:
+def _pieces(settings: ScalingSettings, d_k: int, n_threads: int) -> Iterator[tuple[Tensor, Tensor]]:
     """Inner products and rows of inner products, a bounded number at a time."""
     size, total = block_size(d_k, settings.entries), settings.n_samples
     fit = min(_NUMBERS_PER_YIELD // numbers_per_block(d_k, settings.entries), _SAMPLES_PER_YIELD // size)
     n_blocks, per_piece = math.ceil(total / size), max(1, fit)
     for first in range(0, n_blocks, per_piece):
-        yield _piece(settings, d_k, range(first, min(first + per_piece, n_blocks)))
+        yield _piece(settings, d_k, range(first, min(first + per_piece, n_blocks)), n_threads)
 
 
-def _piece(settings: ScalingSettings, d_k: int, blocks: range) -> tuple[Tensor, Tensor]:
+def _piece(settings: ScalingSettings, d_k: int, blocks: range, n_threads: int) -> tuple[Tensor, Tensor]:
     """The inner products of some blocks, and their rows.
 
     Every block writes into tensors made before: small results left between freed large ones
@@ -193,7 +199,7 @@ def _piece(settings: ScalingSettings, d_k: int, blocks: range) -> tuple[Tensor, 
                 rows[row - first_row : next_row - first_row] = row_products(q, k, next_row - row, n_keys)
             samples[sample - first_sample : next_sample - first_sample] = dot_products_(q, k)[: next_sample - sample]
 
-    on_all_cores(fill, blocks)
+    on_threads(n_threads, fill, blocks)
     return samples.double(), rows.double()
 
 

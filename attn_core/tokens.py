@@ -10,11 +10,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from attn_core.limits import MAX_CHARACTERS
+
 Segmentation = Literal["words", "characters"]
 SEGMENTATIONS: tuple[Segmentation, ...] = ("words", "characters")
 
-MAX_CHARACTERS = 500
-MAX_TOKENS = 32
 UNKNOWN = "[UNK]"
 
 _JAPANESE = r"[\p{Han}\p{Hiragana}\p{Katakana}ー々]"

@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attn_core.figures.cells import label, still_layout, tick_size
+from attn_core.figures.plain import bar, figure, scatter
 from attn_core.numbers import written
 from attn_core.palette import NEUTRAL, SCORES
 
@@ -16,9 +17,18 @@ def weight_bars(
 ) -> go.Figure:
     """A bar per key, from 0 to 1; the chosen key's bar is full, a line marks each reference weight."""
     places = list(range(len(tokens)))
-    figure = go.Figure(
-        data=[
-            go.Bar(
+    height = min(420, 34 * len(tokens) + 46)
+    layout = still_layout(height=height, x_range=(0.0, 1.14), y_range=(-0.6, len(tokens) - 0.4))
+    layout["xaxis"] |= {"tickvals": [0, 0.25, 0.5, 0.75, 1], "showgrid": True}
+    layout["yaxis"] |= {
+        "tickfont": {"size": tick_size(height / (len(tokens) + 1))},
+        "tickvals": places,
+        "ticktext": [label(token) for token in tokens],
+        "automargin": True,
+    }
+    return figure(
+        [
+            bar(
                 x=weights.tolist(),
                 y=places,
                 orientation="h",
@@ -28,7 +38,7 @@ def weight_bars(
                 cliponaxis=False,
                 hoverinfo="skip",
             ),
-            go.Scatter(
+            scatter(
                 x=reference.tolist(),
                 y=places,
                 mode="markers",
@@ -36,13 +46,5 @@ def weight_bars(
                 hoverinfo="skip",
             ),
         ],
-        layout=still_layout(
-            height=min(420, 34 * len(tokens) + 46), x_range=(0.0, 1.14), y_range=(-0.6, len(tokens) - 0.4)
-        ),
+        layout,
     )
-    figure.update_xaxes(tickvals=[0, 0.25, 0.5, 0.75, 1], showgrid=True)
-    size = tick_size(min(420, 34 * len(tokens) + 46) / (len(tokens) + 1))
-    figure.update_yaxes(
-        tickfont={"size": size}, tickvals=places, ticktext=[label(token) for token in tokens], automargin=True
-    )
-    return figure

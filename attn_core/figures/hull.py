@@ -5,6 +5,7 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from attn_core.figures.cells import label
+from attn_core.figures.plain import figure, scatter
 from attn_core.mixing import Mixture
 from attn_core.palette import NEUTRAL, SCORES, VALUE
 
@@ -13,9 +14,11 @@ def hull(mixture: Mixture, tokens: Sequence[str]) -> go.Figure:
     """Traces: hull, values (as large as their weight), output before and after weight was moved."""
     corners = mixture.points[[*mixture.corners, *mixture.corners[:1]]]
     moved = [mixture.before.tolist(), mixture.after.tolist()]
-    figure = go.Figure(
+    reach = 1.3 * (float(mixture.points.abs().max()) or 1.0)
+    axis = {"range": [-reach, reach], "fixedrange": True, "zeroline": True, "automargin": True}
+    return figure(
         [
-            go.Scatter(
+            scatter(
                 x=corners[:, 0].tolist(),
                 y=corners[:, 1].tolist(),
                 mode="lines",
@@ -24,7 +27,7 @@ def hull(mixture: Mixture, tokens: Sequence[str]) -> go.Figure:
                 line={"color": VALUE, "width": 1},
                 hoverinfo="skip",
             ),
-            go.Scatter(
+            scatter(
                 x=mixture.points[:, 0].tolist(),
                 y=mixture.points[:, 1].tolist(),
                 mode="markers+text",
@@ -35,7 +38,7 @@ def hull(mixture: Mixture, tokens: Sequence[str]) -> go.Figure:
                 hovertext=[f"{label(t)}: {w:.4f}" for t, w in zip(tokens, mixture.weights.tolist(), strict=True)],
                 hoverinfo="text",
             ),
-            go.Scatter(
+            scatter(
                 x=[point[0] for point in moved],
                 y=[point[1] for point in moved],
                 mode="lines+markers",
@@ -47,17 +50,15 @@ def hull(mixture: Mixture, tokens: Sequence[str]) -> go.Figure:
                 },
                 hoverinfo="skip",
             ),
-        ]
-    )
-    reach = 1.3 * (float(mixture.points.abs().max()) or 1.0)
-    axis = {"range": [-reach, reach], "fixedrange": True, "zeroline": True, "automargin": True}
-    return figure.update_layout(
-        height=400,
-        margin={"l": 8, "r": 8, "t": 8, "b": 8},
-        xaxis=axis,
-        yaxis=axis,
-        showlegend=False,
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        dragmode=False,
+        ],
+        {
+            "height": 400,
+            "margin": {"l": 8, "r": 8, "t": 8, "b": 8},
+            "xaxis": axis,
+            "yaxis": axis,
+            "showlegend": False,
+            "paper_bgcolor": "rgba(0,0,0,0)",
+            "plot_bgcolor": "rgba(0,0,0,0)",
+            "dragmode": False,
+        },
     )

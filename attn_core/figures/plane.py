@@ -7,6 +7,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from attn_core.figures.cells import label
+from attn_core.figures.plain import figure, scatter
 from attn_core.palette import EMBEDDING, KIND_COLORS, NEUTRAL, QUERY
 
 
@@ -24,30 +25,33 @@ def plane(
     With kinds each kind has a colour of its own, else the text's words are coloured.
     """
     colors = _kind_colors(words, kinds) if kinds else _text_colors(words, in_text)
-    figure = go.Figure(
-        go.Scatter(
-            x=points[:, 0].tolist(),
-            y=points[:, 1].tolist(),
-            mode="markers+text",
-            text=[label(word) for word in words],
-            textposition="top center",
-            cliponaxis=False,
-            hoverinfo="skip",
-            marker={
-                "size": 13,
-                "color": colors,
-                "line": {"color": QUERY, "width": [3 if index == chosen else 0 for index in range(len(words))]},
-            },
-        )
+    drawn = scatter(
+        x=points[:, 0].tolist(),
+        y=points[:, 1].tolist(),
+        mode="markers+text",
+        text=[label(word) for word in words],
+        textposition="top center",
+        cliponaxis=False,
+        hoverinfo="skip",
+        marker={
+            "size": 13,
+            "color": colors,
+            "line": {"color": QUERY, "width": [3 if index == chosen else 0 for index in range(len(words))]},
+        },
     )
     reach = 1.25 * (float(points.abs().max()) or 1.0)
-    figure.update_layout(
-        height=420, margin={"l": 0, "r": 0, "t": 8, "b": 8}, showlegend=False, dragmode=False,
-        paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)",
-    )  # fmt: skip
-    figure.update_xaxes(title=axes[0], range=[-reach, reach], fixedrange=True, zeroline=True)
-    figure.update_yaxes(title=axes[1], range=[-reach, reach], fixedrange=True, zeroline=True)
-    return figure
+    axis = {"range": [-reach, reach], "fixedrange": True, "zeroline": True}
+    layout = {
+        "height": 420,
+        "margin": {"l": 0, "r": 0, "t": 8, "b": 8},
+        "xaxis": {**axis, "title": {"text": axes[0]}},
+        "yaxis": {**axis, "title": {"text": axes[1]}},
+        "showlegend": False,
+        "dragmode": False,
+        "paper_bgcolor": "rgba(0,0,0,0)",
+        "plot_bgcolor": "rgba(0,0,0,0)",
+    }
+    return figure([drawn], layout)
 
 
 def _text_colors(words: Sequence[str], in_text: Sequence[int]) -> list[str]:

@@ -8,15 +8,15 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import plotly.graph_objects as go
 
+from attn_core.figures.curves import curve_layout, line
+from attn_core.figures.plain import Piece, bar, figure, scatter
 from attn_core.palette import NEUTRAL, SCORES
 
 _HEIGHT = 380
 _PANEL_HEIGHT = 300
-_GRID = "rgba(138,138,138,0.25)"
 _BAND = "rgba(138,138,138,0.30)"
 _TICKS = (1, 4, 16, 64, 256, 1024, 4096)
 _LARGEST_JACOBIAN_NORM = 0.5
@@ -77,15 +77,15 @@ def histogram(
         labels: translated texts.
     """
     centres = [(low + high) / 2 for low, high in itertools.pairwise(edges)]
-    bars = go.Bar(x=centres, y=list(heights), width=edges[1] - edges[0], name=labels.measured)
-    bars.marker = {"color": SCORES, "opacity": 0.45, "line": {"width": 0}}
-    traces = [bars, _line(x, normal, labels.normal, NEUTRAL, dash="dash")]
+    marker = {"color": SCORES, "opacity": 0.45, "line": {"width": 0}}
+    bars = bar(x=centres, y=list(heights), width=edges[1] - edges[0], name=labels.measured, marker=marker)
+    traces = [bars, line(x, normal, labels.normal, NEUTRAL, dash="dash")]
     if exact is not None:
-        traces.append(_line(x, exact, labels.exact, SCORES))
-    figure = go.Figure(traces, _layout(_HEIGHT, labels.x, labels.y))
-    figure.update_xaxes(range=[edges[0], edges[-1]])
-    figure.update_yaxes(range=[0, _top(max(normal), [*heights, *(exact or ())])])
-    return figure.update_layout(bargap=0)
+        traces.append(line(x, exact, labels.exact, SCORES))
+    layout = curve_layout(_HEIGHT, labels.x, labels.y) | {"bargap": 0}
+    layout["xaxis"]["range"] = [edges[0], edges[-1]]
+    layout["yaxis"]["range"] = [0, _top(max(normal), [*heights, *(exact or ())])]
+    return figure(traces, layout)
 
 
 def variance(
@@ -116,18 +116,19 @@ def variance(
     """
     bottom = min(*theory, *scaled_theory, 1.0) / 3
     top = max(*theory, *scaled_theory, 1.0) * 3
-    figure = go.Figure(
+    layout = _layout_over(d_ks, _HEIGHT, labels)
+    ends = [math.log10(bottom), math.log10(top)]
+    layout["yaxis"] |= {"type": "log", "range": ends, "exponentformat": "power", "dtick": 1}
+    return figure(
         [
             *_band(d_ks, [max(bottom, value) for value in low], high, labels.band),
-            _line(d_ks, theory, labels.theory, NEUTRAL),
+            line(d_ks, theory, labels.theory, NEUTRAL),
             _points(d_ks, measured, labels.measured, NEUTRAL),
-            _line(d_ks, scaled_theory, "", SCORES, dash="dot", showlegend=False),
+            line(d_ks, scaled_theory, "", SCORES, dash="dot", showlegend=False),
             _points(d_ks, scaled, labels.scaled, SCORES),
         ],
-        _layout(_HEIGHT, labels.x, labels.y),
+        layout,
     )
-    figure.update_xaxes(_d_k_axis(d_ks))
-    return figure.update_yaxes(type="log", range=[math.log10(bottom), math.log10(top)], exponentformat="power", dtick=1)
 
 
 def variance_ratio(
@@ -148,16 +149,16 @@ def variance_ratio(
         [value / expected for value, expected in zip(values, theory, strict=False)] for values in (low, high, measured)
     )
     reach = 2 * (max(highs) - 1)
-    figure = go.Figure(
+    layout = _layout_over(d_ks, _PANEL_HEIGHT, labels)
+    layout["yaxis"]["range"] = [1 - reach, 1 + reach]
+    return figure(
         [
             *_band(d_ks, lows, highs, labels.band),
-            _line(d_ks, [1.0] * len(d_ks), labels.theory, NEUTRAL),
+            line(d_ks, [1.0] * len(d_ks), labels.theory, NEUTRAL),
             _points(d_ks, ratios, labels.measured, SCORES),
         ],
-        _layout(_PANEL_HEIGHT, labels.x, labels.y),
+        layout,
     )
-    figure.update_xaxes(_d_k_axis(d_ks))
-    return figure.update_yaxes(range=[1 - reach, 1 + reach])
 
 
 def largest_weight(
@@ -185,28 +186,21 @@ def _panel(
     d_ks: Sequence[int], unscaled: Sequence[float], scaled: Sequence[float], labels: PanelLabels, *, top: float
 ) -> go.Figure:
     """Unscaled beside scaled; the values may be fewer than d_ks while the experiment runs."""
-    figure = go.Figure(
+    layout = _layout_over(d_ks, _PANEL_HEIGHT, labels)
+    layout["yaxis"]["range"] = [0, 1.05 * top]
+    return figure(
         [
             _points(d_ks, unscaled, labels.unscaled, NEUTRAL, mode="lines+markers", symbol="square"),
             _points(d_ks, scaled, labels.scaled, SCORES, mode="lines+markers"),
         ],
-        _layout(_PANEL_HEIGHT, labels.x, labels.y),
-    )
-    figure.update_xaxes(_d_k_axis(d_ks))
-    return figure.update_yaxes(range=[0, 1.05 * top])
-
-
-def _line(x: Sequence[float], y: Sequence[float], name: str, color: str, **options: Any) -> go.Scatter:
-    dash = options.pop("dash", "solid")
-    return go.Scatter(
-        x=list(x), y=list(y), name=name, mode="lines", line={"color": color, "width": 2, "dash": dash}, **options
+        layout,
     )
 
 
 def _points(
     d_ks: Sequence[int], y: Sequence[float], name: str, color: str, *, mode: str = "markers", symbol: str = "circle"
-) -> go.Scatter:
-    return go.Scatter(
+) -> Piece:
+    return scatter(
         x=list(d_ks[: len(y)]),
         y=list(y),
         name=name,
@@ -216,12 +210,12 @@ def _points(
     )
 
 
-def _band(d_ks: Sequence[int], low: Sequence[float], high: Sequence[float], name: str) -> list[go.Scatter]:
+def _band(d_ks: Sequence[int], low: Sequence[float], high: Sequence[float], name: str) -> list[Piece]:
     """Two edges with the space between them filled."""
     edge = {"mode": "lines", "line": {"width": 0}, "hoverinfo": "skip"}
     return [
-        go.Scatter(x=list(d_ks), y=list(low), showlegend=False, **edge),
-        go.Scatter(x=list(d_ks), y=list(high), name=name, fill="tonexty", fillcolor=_BAND, **edge),
+        scatter(x=list(d_ks), y=list(low), showlegend=False, **edge),
+        scatter(x=list(d_ks), y=list(high), name=name, fill="tonexty", fillcolor=_BAND, **edge),
     ]
 
 
@@ -230,27 +224,14 @@ def _top(peak: float, values: Sequence[float]) -> float:
     return peak / 4 * math.ceil(1.05 * max(peak, *values) / (peak / 4))
 
 
-def _d_k_axis(d_ks: Sequence[int]) -> dict[str, Any]:
-    """d_k in powers of two, all sizes in view."""
+def _layout_over(d_ks: Sequence[int], height: int, labels: VarianceLabels | PanelLabels) -> Piece:
+    """d_k across in powers of two, all sizes in view."""
+    layout = curve_layout(height, labels.x, labels.y)
     ticks = [tick for tick in _TICKS if tick <= max(d_ks)]
-    return {
+    layout["xaxis"] |= {
         "type": "log",
         "range": [math.log10(min(d_ks)) - 0.1, math.log10(max(d_ks)) + 0.1],
         "tickvals": ticks,
         "ticktext": [str(tick) for tick in ticks],
     }
-
-
-def _layout(height: int, x_title: str, y_title: str) -> go.Layout:
-    axis = {"fixedrange": True, "gridcolor": _GRID, "zeroline": False, "automargin": True}
-    return go.Layout(
-        height=height,
-        margin={"l": 8, "r": 8, "t": 8, "b": 8},
-        xaxis={**axis, "title": {"text": x_title, "standoff": 12}},
-        yaxis={**axis, "title": {"text": y_title, "standoff": 12}},
-        paper_bgcolor="rgba(0,0,0,0)",
-        plot_bgcolor="rgba(0,0,0,0)",
-        dragmode=False,
-        hovermode="closest",
-        legend={"orientation": "h", "x": 0, "xanchor": "left", "y": 1.02, "yanchor": "bottom", "traceorder": "normal"},
-    )
+    return layout

@@ -1,16 +1,17 @@
 """The LaTeX symbols of the stages as Plotly's HTML."""
 
+import re
+
 _HTML = {
     r"\text{one-hot}": "one-hot",
+    r"\text{patches}": "patches",
     r"^{\top}": "<sup>T</sup>",
+    r"^{\ast}": "*",
     r"\sqrt{d_k}": "√d<sub>k</sub>",
     "/ d_k": "/ d<sub>k</sub>",
     r"\cos": "cos",
+    r",\ \text{masked}": ", masked",
     "e^z": "e<sup>z</sup>",
-    "W_E": "W<sub>E</sub>",
-    "W_Q": "W<sub>Q</sub>",
-    "W_K": "W<sub>K</sub>",
-    "W_V": "W<sub>V</sub>",
 }
 
 
@@ -18,4 +19,5 @@ def html_symbol(latex: str) -> str:
     """The symbol as Plotly's text writes it."""
     for source, target in _HTML.items():
         latex = latex.replace(source, target)
-    return latex
+    latex = re.sub(r"\^\{(\(\w+\))\}", r"<sup>\1</sup>", latex)
+    return re.sub(r"_\{?(\w+)\}?", r"<sub>\1</sub>", latex)
