@@ -1,6 +1,5 @@
 """Exercises: predict a number of the lesson, then see how it is worked out."""
 
-import pandas as pd
 import streamlit as st
 
 from attn_core.answers import answer
@@ -14,7 +13,17 @@ from pages.shared.lecture import closing, lines, opening
 from pages.shared.lesson import current_trace
 from pages.shared.link import tied
 from pages.shared.picker import chart, row_in_words, step_buttons, terms_in_words
-from pages.shared.quiz import answer_form, bold, current_quiz, download_results, new_numbers, question_text, score, tab
+from pages.shared.quiz import (
+    answer_form,
+    bold,
+    current_quiz,
+    download_results,
+    new_numbers,
+    numbers_table,
+    question_text,
+    score,
+    tab,
+)
 from pages.shared.shell import require_shell
 from pages.shared.text import _, plain, prose
 
@@ -48,15 +57,14 @@ with picture:
         figure = (falk if product else grid)(shown, cell.row, cell.column)
         given_words = terms_in_words(shown, cell.row, cell.column) if product else row_in_words(shown, cell.row)
         chart(figure, f"exercise_{exercise.kind}", f"{question_text(trace, exercise)} {given_words}")
-    elif exercise.kind == "one_hot":
-        st.markdown(_("The vocabulary in its order:"))
-        st.markdown(" · ".join(plain(word) for word in trace.vocabulary.words))
+    elif exercise.kind in ("one_hot", "visible"):
+        words = trace.vocabulary.words if exercise.kind == "one_hot" else trace.key_tokens
+        st.markdown(_("The vocabulary in its order:") if exercise.kind == "one_hot" else _("The keys in their order:"))
+        st.markdown(" · ".join(plain(word) for word in words))
     else:
         st.markdown(prose("exercises", exercise.kind))
 with numbers:
-    table = given_numbers(trace, exercise)
-    if table:
-        st.dataframe(pd.DataFrame(table), hide_index=True)
+    numbers_table(given_numbers(trace, exercise))
     answer_form(quiz)
     if progress.finished:
         st.markdown(_("Worked solution:"))

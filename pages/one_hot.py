@@ -6,7 +6,6 @@ import streamlit as st
 from attn_core import Vocabulary, one_hot, run_lesson
 from attn_core.embeddings import train_embeddings
 from attn_core.explain import explain
-from attn_core.figures.cells import texts
 from attn_core.figures.falk import falk
 from attn_core.figures.grid import grid
 from attn_core.formulas import EMBEDDING_LAYER
@@ -33,7 +32,7 @@ with picture:
         id=trace.ids[row],
         token=token,
         column=column,
-        value=texts(product.result.values)[row][column],
+        value=product.result.texts[row][column],
     )
     cell_chart(falk(product, row, column), "one_hot_product", alt, fields=("query", "column"))
 with numbers:
@@ -50,7 +49,7 @@ with numbers:
             total=trace.w_e.numel(),
         )
     )
-    st.dataframe(pd.DataFrame({_("token"): trace.tokens, "ID": trace.ids}), hide_index=True, height=180)
+    st.dataframe(pd.DataFrame(trace.id_table, columns=[_("token"), "ID"]), hide_index=True, height=180)
     word = st.text_input(_("Look up a word"), placeholder=_("any word"), key="lookup")
     if word:
         found = trace.vocabulary.encode((word,))[0]

@@ -4,28 +4,30 @@ import streamlit as st
 
 from attn_core import run_lesson
 from attn_core.explain import explain
-from attn_core.figures.cells import texts
 from attn_core.figures.falk import falk
 from attn_core.figures.grid import grid
-from attn_core.formulas import PROJECTIONS
+from attn_core.formulas import projections
 from attn_core.stages import stage
 from pages.shared.lecture import closing, opening, terms_table, worked
 from pages.shared.lesson import current_trace
 from pages.shared.link import current, tied
-from pages.shared.picker import cell_chart, cell_lists, row_in_words
+from pages.shared.picker import cell_chart, cell_lists, row_field, row_in_words
 from pages.shared.settings import LAYERS, LayerSettings
 from pages.shared.shell import require_shell
 from pages.shared.text import _, plain, prose
 
 require_shell()
 trace = current_trace()
-row, column = trace.lesson.query, trace.lesson.column
 layer = current(LayerSettings).layer
+fields = (row_field(trace, layer), "column")
+row, column = (getattr(trace.lesson, field) for field in fields)
 product = stage(trace, layer)
 explanation = explain(trace, layer, row, column)
-token, fields = trace.tokens[row], ("query", "column")
+token = product.result.rows[row]
 
-opening("query_key_value", PROJECTIONS)
+opening("query_key_value", projections(crossed=trace.is_cross, positions=trace.has_positions))
+if trace.is_cross:
+    st.markdown(prose("query_key_value", "crossed"))
 picture, numbers = st.columns([3, 2], gap="large")
 with picture:
     names = {"q": "query", "k": "key", "v": "value"}
@@ -42,7 +44,7 @@ with picture:
         layer=names[layer],
         token=token,
         column=column,
-        value=texts(product.result.values)[row][column],
+        value=product.result.texts[row][column],
     )
     cell_chart(falk(product, row, column), "layer_product", alt, fields=fields)
 with numbers:
@@ -54,15 +56,17 @@ with numbers:
     st.markdown(prose("query_key_value", layer))
 terms_table(explanation)
 
-st.subheader(_("The same embeddings, three results"), anchor=False)
+same, crossed = _("The same embeddings, three results"), _("Queries from one sentence, keys and values from the other")
+st.subheader(crossed if trace.is_cross else same, anchor=False)
 for step, place in zip(LAYERS, st.columns(3), strict=True):
     with place:
-        matrix = stage(trace, step).result
+        matrix, chosen = stage(trace, step).result, row_field(trace, step)
+        place_in = getattr(trace.lesson, chosen)
         alt = _(
             "All {layer} vectors; the row of {token}: {numbers}",
             layer=names[step],
-            token=token,
-            numbers=row_in_words(matrix, row),
+            token=matrix.rows[place_in],
+            numbers=row_in_words(matrix, place_in),
         )
-        cell_chart(grid(matrix, row, column), f"layer_{step}", alt, fields=fields)
+        cell_chart(grid(matrix, place_in, column), f"layer_{step}", alt, fields=(chosen, "column"))
 closing("query_key_value", run_lesson)

@@ -6,7 +6,7 @@ from attn_core.draws import dot_products_, draw_blocks, row_products
 from attn_core.formulas import VARIANCE
 from attn_core.measurement import Running, softmax_jacobian
 from attn_core.scaling import ScalingSettings, variance_experiment
-from pages.shared.experiment import experiment_controls, run_experiment
+from pages.shared.experiment import experiment_controls, go_on_measuring, measured_so_far
 from pages.shared.lecture import closing, opening
 from pages.shared.link import current
 from pages.shared.picker import step_buttons
@@ -17,7 +17,8 @@ from pages.shared.text import _, prose
 require_shell()
 opening("scaling", VARIANCE)
 experiment_controls()
-measurements = run_experiment()
+running = st.container()
+measurements = measured_so_far()
 settings, done = current(ScalingSettings), list(measurements.values())
 
 if done:
@@ -43,4 +44,5 @@ if done:
     st.markdown(prose("scaling", "softmax"))
     show_softmax(settings, done)
     show_table(done)
+go_on_measuring(running, measurements)
 closing("scaling", variance_experiment, draw_blocks, dot_products_, row_products, Running, softmax_jacobian)

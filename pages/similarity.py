@@ -4,16 +4,15 @@ import streamlit as st
 
 from attn_core import attend
 from attn_core.explain import explain, explain_cosine, explain_scaled
-from attn_core.figures.cells import texts
 from attn_core.figures.falk import falk
 from attn_core.formulas import SIMILARITY
 from attn_core.geometry import cosines
-from attn_core.stages import similarity_view
+from attn_core.stages import VIEWS, similarity_view
 from pages.shared.lecture import closing, lines, opening, terms_table, worked
 from pages.shared.lesson import current_trace
 from pages.shared.link import current, tied
 from pages.shared.picker import cell_chart, cell_lists
-from pages.shared.settings import VIEWS, SimilaritySettings
+from pages.shared.settings import SimilaritySettings
 from pages.shared.shell import require_shell
 from pages.shared.text import _, plain
 
@@ -27,7 +26,7 @@ explanation = explain(trace, "scores", row, column)
 opening("similarity", SIMILARITY)
 picture, numbers = st.columns([3, 2], gap="large")
 with picture:
-    names = {"scores": _("Scores Q Kᵀ"), "scaled": _("Scaled"), "cosine": _("Cosine")}
+    names = {"scores": _("Scores Q Kᵀ"), "scaled": _("Scaled"), "masked": _("Masked"), "cosine": _("Cosine")}
     st.segmented_control(
         _("Show"),
         VIEWS,
@@ -40,13 +39,13 @@ with picture:
         "Matrix product Q Kᵀ, shown: {view}. Query {query} and key {key} meet in {value}.",
         view=names[view],
         query=trace.tokens[row],
-        key=trace.tokens[column],
-        value=texts(product.result.values)[row][column],
+        key=trace.key_tokens[column],
+        value=product.result.texts[row][column],
     )
     cell_chart(falk(product, row, column), "similarity_product", alt)
 with numbers:
     cell_lists(trace, product.result)
-    query, key = plain(trace.tokens[row]), plain(trace.tokens[column])
+    query, key = plain(trace.tokens[row]), plain(trace.key_tokens[column])
     st.markdown(_("How similar are the query of **{query}** and the key of **{key}**?", query=query, key=key))
     worked(explanation)
     st.markdown(_("Then it is divided:"))

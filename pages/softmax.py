@@ -5,9 +5,9 @@ import streamlit as st
 
 from attn_core.explain import explain_weight
 from attn_core.figures.bars import weight_bars
-from attn_core.figures.cells import texts
 from attn_core.figures.grid import grid
 from attn_core.formulas import SOFTMAX
+from attn_core.numbers import texts
 from attn_core.softmax import SoftmaxSettings, softmax_steps
 from attn_core.stages import softmax_matrices
 from pages.shared.controls import limits
@@ -24,7 +24,7 @@ settings = current(SoftmaxSettings)
 row, column = trace.lesson.query, trace.lesson.key
 steps = softmax_steps(trace.attention.masked, settings)
 logits, exponentials, weights = softmax_matrices(trace, steps)
-query, key, top = trace.tokens[row], trace.tokens[column], int(steps.weights[row].argmax())
+query, key, top = trace.tokens[row], trace.key_tokens[column], int(steps.weights[row].argmax())
 
 opening("softmax", SOFTMAX)
 places = st.columns(3)
@@ -45,8 +45,8 @@ with places[2]:
     alt = _(
         "Attention weights; the largest of {query} is {largest}, for {key}",
         query=query,
-        largest=texts(weights.values)[row][top],
-        key=trace.tokens[top],
+        largest=weights.texts[row][top],
+        key=trace.key_tokens[top],
     )
     cell_chart(grid(weights, row, column), "softmax_weights", alt)
 
@@ -55,7 +55,7 @@ with picture:
     cell_lists(trace, weights)
     st.markdown(_("What **{query}** attends to; the grey marks show the lesson's own weights.", query=plain(query)))
     alt = _("Bars of the attention weights of {query}: {numbers}", query=query, numbers=row_in_words(weights, row))
-    chart(weight_bars(trace.tokens, steps.weights[row], column, trace.attention.weights[row]), "softmax_bars", alt)
+    chart(weight_bars(trace.key_tokens, steps.weights[row], column, trace.attention.weights[row]), "softmax_bars", alt)
     st.slider(
         _("Temperature: divides every score"),
         step=0.1,

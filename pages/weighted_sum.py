@@ -4,12 +4,12 @@ import streamlit as st
 
 from attn_core import attend
 from attn_core.explain import explain
-from attn_core.figures.cells import texts
 from attn_core.figures.contributions import contributions
 from attn_core.figures.falk import falk
 from attn_core.figures.hull import hull
 from attn_core.formulas import WEIGHTED_SUM
 from attn_core.mixing import MixingSettings, mixture, move_weight
+from attn_core.numbers import texts
 from attn_core.stages import stage
 from pages.shared.controls import limits
 from pages.shared.lecture import closing, opening, terms_table, worked
@@ -21,10 +21,10 @@ from pages.shared.text import _, plain, prose
 
 require_shell()
 trace = current_trace()
-row, column, fields = trace.lesson.query, trace.lesson.column, ("query", "column")
-product = stage(trace, "output")
+product, fields = stage(trace, "output"), ("query", "column")
+row, column = trace.lesson.query, trace.column_of_head(trace.lesson.column)
 explanation = explain(trace, "output", row, column)
-query = trace.tokens[row]
+query, number = trace.tokens[row], product.result.first_column + column
 mixed = mixture(trace, current(MixingSettings))
 
 opening("weighted_sum", WEIGHTED_SUM)
@@ -33,8 +33,8 @@ with picture:
     alt = _(
         "Weights times V: output of {query}, column {column}: {value}.",
         query=query,
-        column=column,
-        value=texts(product.result.values)[row][column],
+        column=number,
+        value=product.result.texts[row][column],
     )
     cell_chart(falk(product, row, column), "sum_product", alt, fields=fields)
 with numbers:
@@ -43,7 +43,7 @@ with numbers:
         _(
             "The output of **{query}**, column {column}, takes something from every value:",
             query=plain(query),
-            column=column,
+            column=number,
         )
     )
     worked(explanation)
@@ -53,7 +53,7 @@ st.subheader(_("Move weight and see the output move"), anchor=False)
 st.markdown(prose("weighted_sum", "moving"))
 stacked, plane = st.columns(2, gap="large")
 with stacked:
-    places, label = range(len(trace.tokens)), lambda index: f"{index}: {trace.tokens[index]}"
+    places, label = range(len(trace.key_tokens)), lambda index: f"{index}: {trace.key_tokens[index]}"
     with st.container(horizontal=True):
         for name, field in ((_("Take weight from"), "giver"), (_("Give it to"), "taker")):
             choice = tied(MixingSettings, field, at_most=len(places) - 1)
@@ -67,7 +67,7 @@ with stacked:
         weights=", ".join(texts(mixed.weights[None])[0]),
         total=float(mixed.weights.sum()),
     )
-    chart(contributions(mixed, trace.tokens), "sum_contributions", alt)
+    chart(contributions(mixed, trace.key_tokens), "sum_contributions", alt)
     st.caption(plain(alt))
 with plane:
     alt = _(
@@ -75,6 +75,6 @@ with plane:
         query=query,
         numbers=", ".join(texts(mixed.output[None])[0]),
     )
-    chart(hull(mixed, trace.tokens), "sum_hull", alt)
-    st.caption(prose("weighted_sum", "exact_plane" if mixed.is_exact_plane else "pca_plane"))
+    chart(hull(mixed, trace.key_tokens), "sum_hull", alt)
+    st.caption(prose("weighted_sum", mixed.plane))
 closing("weighted_sum", attend, mixture, move_weight)

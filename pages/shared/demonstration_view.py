@@ -1,8 +1,5 @@
 """The demonstration of the module in the session's language: its controls, its code, what was measured on it."""
 
-from collections.abc import Sequence
-
-import pandas as pd
 import streamlit as st
 
 from attn_core.demonstration import (
@@ -17,6 +14,7 @@ from attn_core.demonstration import (
 from attn_core.figures.grid import grid
 from attn_core.listing import code_line, stepped_source
 from pages.shared.controls import limits
+from pages.shared.lecture import text_table
 from pages.shared.link import tied
 from pages.shared.picker import chart, step_buttons
 from pages.shared.text import _, prose
@@ -121,7 +119,7 @@ def show_spread(run: Demonstration) -> None:
         _("mean over all seeds (approximation for large d)"),
         _("input × 1, large d and n"),
     )
-    _table(names, [(name, f"{seen:.4g}", f"{theory:.4g}", limit) for name, seen, theory, limit in rows])
+    text_table(names, [(name, f"{seen:.4g}", f"{theory:.4g}", limit) for name, seen, theory, limit in rows])
     st.caption(_("One run is one draw of the layers: a factor of 2 between it and the mean is nothing unusual."))
 
 
@@ -138,9 +136,4 @@ def show_sweep(settings: DemonstrationSettings) -> None:
     for run in scale_sweep(settings):
         numbers = run.spread.within_rows, expected_spread(run.settings).within_rows, *run.weight_range
         rows.append((f"{run.settings.input_scale:g}", *(f"{number:.3g}" for number in numbers)))
-    _table(names, rows)
-
-
-def _table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table as text, which wraps on a phone and is read aloud."""
-    st.table(pd.DataFrame(rows, columns=list(names)).set_index(names[0]))
+    text_table(names, rows)

@@ -4,7 +4,8 @@ import pandas as pd
 import streamlit as st
 
 from attn_core import Lesson
-from attn_core.edits import EDITED_MATRICES, LARGEST_VALUE, Edit, EditedMatrix
+from attn_core.edits import EDITED_MATRICES, Edit, EditedMatrix
+from attn_core.limits import LARGEST_EDIT
 from attn_core.stages import editable_matrix
 from pages.shared.lesson import current_trace
 from pages.shared.link import change, current, refuse
@@ -21,10 +22,15 @@ def edit_popover() -> None:
         return
     with popover:
         chosen = st.segmented_control(
-            _("Matrix"), EDITED_MATRICES, required=True, default="W_Q", key=_CHOSEN, persist_state="session"
+            _("Matrix"), _editable(), required=True, default="W_Q", key=_CHOSEN, persist_state="session"
         )
         _table(chosen, n_edits)
         _list(current(Lesson).edits)
+
+
+def _editable() -> list[EditedMatrix]:
+    """Position vectors can be edited only where the lesson adds some."""
+    return [name for name in EDITED_MATRICES if name != "p" or current(Lesson).positions != "none"]
 
 
 def _table(name: EditedMatrix, n_edits: int) -> None:
@@ -35,7 +41,7 @@ def _table(name: EditedMatrix, n_edits: int) -> None:
         columns=[f"{index}: {column}" for index, column in enumerate(matrix.columns)],
     )
     key = f"table_{name}_{n_edits}"  # a new table for each edit: it starts from the numbers in force
-    limits = st.column_config.NumberColumn(min_value=-LARGEST_VALUE, max_value=LARGEST_VALUE, required=True)
+    limits = st.column_config.NumberColumn(min_value=-LARGEST_EDIT, max_value=LARGEST_EDIT, required=True)
     st.data_editor(
         table,
         key=key,

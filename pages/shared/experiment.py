@@ -1,9 +1,11 @@
 """Running the √d_k experiment: its controls, its progress, and stopping it."""
 
+import time
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from attn_core.scaling import (
     DIVISORS,
@@ -14,24 +16,17 @@ from attn_core.scaling import (
     progress,
     variance_experiment,
 )
-from pages.shared.controls import limits
+from pages.shared import gate
+from pages.shared.controls import limits, scale
 from pages.shared.link import current, tied
 from pages.shared.text import _
 
+Measurements = dict[int, Measurement]
+
+_REDRAW_AFTER = 2.0  # seconds
 _STARTS_BY_ITSELF_UP_TO = 100_000_000
 _SAMPLE_COUNTS = (100, 1_000, 10_000, 100_000, 1_000_000)
 _POWERS = tuple(2**power for power in range(13))
-
-
-@dataclass
-class Experiment:
-    """A run in this session: it keeps its place when the page runs again."""
-
-    settings: ScalingSettings
-    pieces: Iterator[Measurement]
-    measurements: dict[int, Measurement] = field(default_factory=dict)
-    wanted: bool = False
-    finished: bool = False
 
 
 def experiment_controls() -> None:
@@ -56,14 +51,14 @@ def experiment_controls() -> None:
         st.selectbox(_("Entries of q and k"), ENTRIES, format_func=entries.get, **tied(ScalingSettings, "entries"))
         if settings.entries == "shifted":
             _slider(_("Mean μ"), "mean", step=0.1)
-        _list(_("Samples per dₖ"), "n_samples", _SAMPLE_COUNTS)
+        scale(_("Samples per dₖ"), ScalingSettings, "n_samples", _SAMPLE_COUNTS)
     with second:
         st.selectbox(_("Divide by"), DIVISORS, format_func=divisors.get, **tied(ScalingSettings, "divisor"))
         if settings.divisor == "sqrt_d_model":
             _slider(_("Heads: d_model = heads · dₖ"), "divisor_heads")
         if settings.divisor == "power":
             _slider(_("Exponent"), "exponent", step=0.05)
-        _list(_("Largest dₖ"), "largest_d_k", _POWERS)
+        scale(_("Largest dₖ"), ScalingSettings, "largest_d_k", _POWERS)
     with third:
         _slider(_("Keys in a softmax row"), "n_keys")
         st.number_input(
@@ -75,71 +70,56 @@ def _slider(name: str, field_name: str, step: float | None = None) -> None:
     st.slider(name, step=step, **limits(ScalingSettings, field_name), **tied(ScalingSettings, field_name))
 
 
-def _list(name: str, field_name: str, options: tuple[int, ...]) -> None:
-    """A scale of round numbers; a link may hold one between them."""
-    value = getattr(current(ScalingSettings), field_name)
-    st.select_slider(
-        name,
-        sorted({*options, value}),
-        format_func=lambda number: f"{number:,}",
-        **tied(ScalingSettings, field_name),
-    )
+def measured_so_far() -> Measurements:
+    """What the experiment with the current settings has measured, by d_k."""
+    return gate.latest(_key()) or {}
 
 
-def run_experiment() -> dict[int, Measurement]:
-    """The measurements so far, by d_k; goes on measuring until done or stopped.
+def go_on_measuring(place: DeltaGenerator, shown: Measurements) -> None:
+    """Measures until done or stopped, with a bar in this place; the page runs again when there is more to show.
 
     A small experiment starts by itself, a large one when asked to.
     """
-    experiment = _current_experiment()
-    needed = numbers_needed(experiment.settings)
-    if not experiment.finished:
-        if experiment.wanted or needed <= _STARTS_BY_ITSELF_UP_TO:
-            _measure(experiment)
-        else:
+    key, settings, started = _key(), current(ScalingSettings), time.monotonic()
+    needed = numbers_needed(settings)
+
+    def tell(measurements: Measurements) -> tuple[float, str]:
+        if len(measurements) > len(shown) and time.monotonic() > started + _REDRAW_AFTER:
+            st.rerun()
+        return _in_words(settings, measurements)
+
+    with place:
+        offer = st.empty()
+        found = gate.run(key, lambda: _measure(settings), tell, by_itself=needed <= _STARTS_BY_ITSELF_UP_TO)
+    if found is None:
+        with offer.container(horizontal=True, vertical_alignment="center"):
             st.info(_("This experiment draws {n:,} random numbers; that takes a while.", n=needed))
-            label = _("Go on") if experiment.measurements else _("Start")
-            st.button(label, icon=":material/play_arrow:", key="start", on_click=_set_wanted, args=(experiment, True))
-    return experiment.measurements
+            label = _("Go on") if shown else _("Start")
+            st.button(label, icon=":material/play_arrow:", key="start", on_click=gate.want, args=(key,))
+    elif found is not shown:
+        st.rerun()
 
 
-def _measure(experiment: Experiment) -> None:
-    with st.container(horizontal=True, vertical_alignment="center"):
-        bar = st.progress(0.0)
-        if numbers_needed(experiment.settings) > _STARTS_BY_ITSELF_UP_TO:
-            st.button(_("Stop"), icon=":material/stop:", key="stop", on_click=_set_wanted, args=(experiment, False))
-    for measurement in experiment.pieces:
-        experiment.measurements[measurement.d_k] = measurement
-        text = _(
-            "dₖ = {d_k}: {done:,} of {total:,} samples, variance {variance:.4g}",
-            d_k=measurement.d_k,
-            done=measurement.n_done,
-            total=measurement.n_samples,
-            variance=measurement.variance,
-        )
-        bar.progress(progress(experiment.settings, measurement), text)
-    experiment.finished = True
-    _results(experiment.settings).update(experiment.measurements)
-    st.rerun()  # without the bar and the stop button
+def _key() -> tuple[str, ScalingSettings]:
+    """Which histogram is shown changes no number."""
+    return "scaling", replace(current(ScalingSettings), shown_d_k=1, ignored=())
 
 
-def _set_wanted(experiment: Experiment, wanted: bool) -> None:
-    experiment.wanted = wanted
+def _measure(settings: ScalingSettings) -> Iterator[Measurements]:
+    """All measurements so far, after each piece of work; drawn by one thread, as a job counts."""
+    found: Measurements = {}
+    for measurement in variance_experiment(settings, n_threads=1):
+        found = {**found, measurement.d_k: measurement}
+        yield found
 
 
-@st.cache_resource(max_entries=32, show_spinner=False)
-def _results(settings: ScalingSettings) -> dict[int, Measurement]:
-    """What a finished run has measured, shared by all sessions: a class that opens one link computes it once."""
-    del settings  # the key of the cache
-    return {}
-
-
-def _current_experiment() -> Experiment:
-    """The session's run of the current settings; which histogram is shown changes no number."""
-    settings = replace(current(ScalingSettings), shown_d_k=1, ignored=())
-    experiment = st.session_state.get("_experiment")
-    if experiment is None or experiment.settings != settings:
-        known = _results(settings)
-        experiment = Experiment(settings, variance_experiment(settings), dict(known), finished=bool(known))
-        st.session_state["_experiment"] = experiment
-    return experiment
+def _in_words(settings: ScalingSettings, measurements: Measurements) -> tuple[float, str]:
+    *_before, last = measurements.values()
+    text = _(
+        "dₖ = {d_k}: {done:,} of {total:,} samples, variance {variance:.4g}",
+        d_k=last.d_k,
+        done=last.n_done,
+        total=last.n_samples,
+        variance=last.variance,
+    )
+    return progress(settings, last), text

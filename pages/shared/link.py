@@ -1,12 +1,13 @@
 """The link is the state: one place that reads the URL into records and writes records into the URL.
 
-A record (a `Linked` dataclass) lives in the session under its class's name. It is read from the
+A record (a `Linked` dataclass) lives in the session, one of each class. It is read from the
 URL when the session first needs it, after Back or Forward, and when a prepared link is followed;
 afterwards only `change` replaces it. Widgets are tied to a field by `tied`: the field, the
 widget's key and the URL parameter are the same word.
 """
 
 import dataclasses
+import threading
 from collections.abc import Mapping
 from typing import Any, TypeVar
 from urllib.parse import urlencode
@@ -14,29 +15,41 @@ from urllib.parse import urlencode
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from attn_core.corpus import MAX_CORPUS_CHARACTERS
 from attn_core.lesson import LANGUAGES, Lesson
-from attn_core.links import Ignored, Linked
-from attn_core.tokens import MAX_CHARACTERS
+from attn_core.limits import MAX_LINK
+from attn_core.links import CutText, Ignored, Linked
 from pages.shared.settings import LectureSettings
 
 # In the links of the lecture plan: the record is read from the URL although the session has one.
 _OPEN = "open"
 
-# Characters: what every browser, proxy and server passes on.
-MAX_LINK = 8000
 TOO_LONG = "_too_long"
 
 Record = TypeVar("Record", bound=Linked)
+_run = threading.local()
+SHARE_POPOVER = "share_popover"  # its key
 
 
 def current(record_type: type[Record]) -> Record:
     """The session's record of this type."""
-    name = record_type.__name__
-    if name not in st.session_state:
-        st.session_state[name] = _with_short_text(_read(record_type))
-    found: Record = st.session_state[name]
+    records = _records()
+    found: Record | None = records.get(record_type)
+    if found is None:
+        found = records[record_type] = _read(record_type)
     return found
+
+
+def _records() -> dict[type[Linked], Any]:
+    """The session's records, looked up once in a run: a page asks for them a hundred times.
+
+    A session keeps the same dictionary for good, so that it does not matter whether a thread has run before.
+    They are one entry of the session's state: Streamlit looks through all of them for every list that it draws.
+    """
+    context = get_script_run_ctx()
+    if getattr(_run, "context", _run) is not context:
+        _run.context, _run.records = context, st.session_state.setdefault("_records", {})
+    records: dict[type[Linked], Any] = _run.records
+    return records
 
 
 def _read(record_type: type[Record]) -> Record:
@@ -52,7 +65,8 @@ def change(record_type: type[Linked], **values: Any) -> None:
     """Replaces fields of the session's record; what is not allowed, or too long for a link, is refused and reported."""
     record = current(record_type)
     try:
-        changed = _with_short_text(dataclasses.replace(record, ignored=(), **values))
+        fitting = {name: _cut(record_type.allowed(name), value) for name, value in values.items()}
+        changed = dataclasses.replace(record, ignored=(), **fitting)
     except ValueError:
         for name, value in values.items():
             refuse(record_type, name, str(value))
@@ -61,26 +75,30 @@ def change(record_type: type[Linked], **values: Any) -> None:
     if length > max(MAX_LINK, before):
         st.session_state[TOO_LONG] = True
         return
-    st.session_state[record_type.__name__] = changed
+    st.session_state["_records"][record_type] = changed  # not by a run that has been told to stop
 
 
 def refuse(record_type: type[Linked], name: str, value: str, allowed: str | None = None) -> None:
     """Leaves the record as it is and reports the value that was not taken."""
     record = current(record_type)
     entry = Ignored(name, value, allowed or str(record.allowed(name)))
-    st.session_state[record_type.__name__] = dataclasses.replace(record, ignored=(entry,))
+    st.session_state["_records"][record_type] = dataclasses.replace(record, ignored=(entry,))
 
 
-def tied(record_type: type[Linked], name: str, *, at_most: int | None = None) -> dict[str, Any]:
+def tied(
+    record_type: type[Linked], name: str, *, at_least: int | None = None, at_most: int | None = None
+) -> dict[str, Any]:
     """Keyword arguments that tie a widget to a field: `st.slider(label, 1, 9, **tied(Lesson, "seed"))`.
 
     The field's value is assigned anew in every run, but for the widget that was just used: a browser that is still
     loading the page when the next run starts would otherwise never learn the value, and send back the widget's
-    own default. `at_most` is the last place of a list: what it shows where the field points past its end.
+    own default. `at_least` and `at_most` are the ends of a list: what it shows where the field points past them.
     """
     value = getattr(current(record_type), name)
     if at_most is not None:
         value = min(value, at_most)
+    if at_least is not None:
+        value = max(value, at_least)
     if name != st.session_state.get("_just_used") or st.session_state.get(name) != value:
         st.session_state[name] = value
     return {"key": name, "on_change": _take, "args": (record_type, name)}
@@ -92,13 +110,29 @@ def follow_link(*record_types: type[Linked]) -> None:
     After Back or Forward, and where a prepared link is followed, the address is right; else the records are.
     """
     if _went_through_history() or _follows_prepared_link():
-        for record_type in record_types:
-            st.session_state.pop(record_type.__name__, None)
-    query = link_query(*record_types)
+        _records().clear()
+    query, address = link_query(*record_types), st.query_params.to_dict()
     st.session_state["_just_used"] = st.session_state.pop("_used", None)
-    st.session_state["_followed"] = st.query_params.to_dict() if _OPEN in st.query_params else None
-    if st.query_params.to_dict() != query:
+    st.session_state["_followed"] = address if _OPEN in address else None
+    if address != query:
         st.query_params.from_dict(query)
+
+
+def use_again() -> None:
+    """For a run that gives way to one of the whole app: the widget that was just used stays the one that was."""
+    st.session_state["_used"] = st.session_state["_just_used"]
+
+
+def is_fragment_run() -> bool:
+    """Whether only a part of the page runs again."""
+    context = get_script_run_ctx()
+    return context is not None and bool(context.fragment_ids_this_run)
+
+
+def notices(*record_types: type[Linked]) -> tuple[Ignored, ...]:
+    """What of the link, or of the last change, was not taken."""
+    too_long = [Ignored(TOO_LONG, "", str(MAX_LINK))] if st.session_state.get(TOO_LONG) else []
+    return (*too_long, *(entry for record_type in record_types for entry in current(record_type).ignored))
 
 
 def link_query(*record_types: type[Linked]) -> dict[str, str]:
@@ -122,12 +156,9 @@ def _follows_prepared_link() -> bool:
     return _OPEN in st.query_params and st.query_params.to_dict() != st.session_state.get("_followed")
 
 
-def _with_short_text(record: Record) -> Record:
-    """One character more than is used, so that the reader is told."""
-    if isinstance(record, Lesson) and (len(record.text) > MAX_CHARACTERS or len(record.corpus) > MAX_CORPUS_CHARACTERS):
-        text, corpus = record.text[: MAX_CHARACTERS + 1], record.corpus[:MAX_CORPUS_CHARACTERS]
-        return dataclasses.replace(record, text=text, corpus=corpus)
-    return record
+def _cut(allowed: Any, value: Any) -> Any:
+    """A text that a reader has typed, cut off where a link's is."""
+    return allowed.read(value) if isinstance(allowed, CutText) else value
 
 
 def _went_through_history() -> bool:
@@ -138,6 +169,12 @@ def _went_through_history() -> bool:
 def _browser_language() -> str:
     """Japanese for a browser set to Japanese, else English."""
     return LANGUAGES[0] if (st.context.locale or "").lower().startswith("ja") else LANGUAGES[1]
+
+
+def change_size() -> None:
+    """Takes the d_model widget's value; as many heads as divide it are kept."""
+    resized = current(Lesson).resized(st.session_state["d_model"])
+    change(Lesson, d_model=resized.d_model, n_heads=resized.n_heads)
 
 
 def change_language() -> None:

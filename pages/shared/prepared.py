@@ -1,14 +1,19 @@
 """The prepared lessons as links, each with the one thing it shows."""
 
+import streamlit as st
+
 from attn_core.presets import PRESETS
 from pages.shared.shell import page_link
 from pages.shared.text import _
 
 
 def show_presets() -> None:
-    """One link a lesson; it opens on the page where its point is seen."""
-    for name, page, sentence in _presets():
-        page_link(page, label=sentence, lesson=PRESETS[name])
+    """One link a lesson, folded; it opens on the page where its point is seen."""
+    folded = st.expander(_("Prepared lessons"), icon=":material/bookmarks:", key="presets", on_change="rerun")
+    if folded.open:
+        with folded:
+            for name, page, sentence in _presets():
+                page_link(page, label=sentence, lesson=PRESETS[name])
 
 
 def _presets() -> tuple[tuple[str, str, str], ...]:
@@ -30,4 +35,18 @@ def _presets() -> tuple[tuple[str, str, str], ...]:
             _("No preference: queries of zero make every weight 1/n, the output is the mean"),
         ),
         ("one_word", "softmax", _("One word: its only weight is 1")),
+        ("two_heads", "multi_head", _("Two heads: one looks at each word itself, the other at the word before")),
+        ("translation_pair", "multi_head", _("A translation pair: each Japanese word looks at its English one")),
+        ("causal", "masks_positions", _("Causal mask: words added at the end change no earlier output")),
+        ("padding_seen", "masks_positions", _("Padding without a mask: [PAD] takes weight from every word")),
+        (
+            "padding_hidden",
+            "masks_positions",
+            _("Padding with its mask: the words' outputs are as if it were not there"),
+        ),
+        (
+            "equal_words_apart",
+            "weighted_sum",
+            _("Positions tell equal words apart: each “the” gets an output of its own"),
+        ),
     )

@@ -1,24 +1,28 @@
 """Asking the exercises of a lesson: questions in words, answers, progress, and results to take along."""
 
 import dataclasses
+import math
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
+import pandas as pd
 import streamlit as st
 
 from attn_core import LessonTrace
 from attn_core.answers import Progress, answer, reveal
-from attn_core.exercises import Cell, Exercise, ExerciseSettings, exercises
+from attn_core.exercises import Cell, Exercise, ExerciseSettings, Split, exercises, given, hides_a_key
 from attn_core.spreadsheet import table_csv
+from attn_core.stages import Stage
 from pages.shared.link import change, current
 from pages.shared.text import _, plain
 
 _KEPT_SETS = 20
 
+# Questions about matrices of which every head has its own.
+_OF_A_HEAD = ("score", "scaled", "exponential", "weight", "output")
 _MARKS = {"right": "✓", "wrong": "✗", "new": ""}
-# What the columns of these matrices are called in the pictures.
-_COLUMNS = {"embedding": "x", "query": "q", "output": "v"}
 
 
 @dataclass(frozen=True)
@@ -80,13 +84,23 @@ def score(quiz: Quiz) -> str:
 
 def question_text(trace: LessonTrace, exercise: Exercise, mark: Callable[[str], str] = str) -> str:
     """The question in words; `mark` is how tokens are written."""
-    if isinstance(exercise.about, Cell):
-        return _cell_question(trace, exercise.kind, exercise.about, mark)
+    about = exercise.about
+    if isinstance(about, Cell):
+        question = _cell_question(trace, exercise, about, mark)
+        of_head = trace.n_heads > 1 and exercise.kind in _OF_A_HEAD
+        return _("Head {head}: {question}", head=trace.head, question=question) if of_head else question
+    if isinstance(about, Split):
+        return _(
+            "The d_model = {d_model} columns of q, k and v are shared equally among {n} heads. "
+            "How many columns has each head, dₖ?",
+            d_model=about.d_model,
+            n=about.n_heads,
+        )
     laws = {
         "normal": _("normal with mean 0 and variance 1"),
         "uniform": _("uniform between −√3 and √3"),
         "signs": _("+1 or −1, each with probability 1/2"),
-        "shifted": _("normal with mean μ = {mean} and variance 1", mean=exercise.about.mean),
+        "shifted": _("normal with mean μ = {mean} and variance 1", mean=about.mean),
     }
     texts = {
         "variance": _("The dₖ = {d_k} entries of q and of k are independent: {law}. What is the variance of q·k?"),
@@ -95,31 +109,64 @@ def question_text(trace: LessonTrace, exercise: Exercise, mark: Callable[[str], 
             "By which positive number must q·k be divided to get variance 1?"
         ),
     }
-    return texts[exercise.kind].format(d_k=exercise.about.d_k, law=laws[exercise.about.entries])
+    return texts[exercise.kind].format(d_k=about.d_k, law=laws[about.entries])
 
 
-def _cell_question(trace: LessonTrace, kind: str, cell: Cell, mark: Callable[[str], str]) -> str:
+def _cell_question(trace: LessonTrace, exercise: Exercise, cell: Cell, mark: Callable[[str], str]) -> str:
     texts = {
         "one_hot": _("At which position, counted from 0, is the 1 in the one-hot row of {row}? That is its ID."),
         "embedding": _("The one-hot row of {row} times W_E: what is entry {column} of the embedding?"),
+        "position": _("Embedding plus position: what is entry {column} of x + p for {row}?"),
         "query": _("What is entry {column} of the query of {row}?"),
         "score": _("What is the score of the query of {row} and the key of {key}: their inner product?"),
         "scaled": _("The score of query {row} and key {key} is divided by {divisor}. What is the result?"),
+        "visible": _visible_question(trace.lesson.mask),
         "exponential": _("z is the scaled score of query {row} and key {key}. What is e to the power of z?"),
-        "weight": _("What attention weight does query {row} give to key {key}?"),
+        "weight": _weight_question(trace, cell),
         "output": _("What is entry {column} of the output of {row}?"),
+        "y": _("The joined outputs of {row} times W_O: what is entry {column} of y?"),
     }
-    size = trace.lesson.d_model
-    divisor = {"sqrt_d_k": f"√dₖ = √{size}", "none": "1", "d_k": f"dₖ = {size}"}[trace.lesson.scale]
-    tokens = [mark(f"{place}: {token}") for place, token in enumerate(trace.tokens)]
-    key = tokens[cell.column] if cell.column < len(tokens) else ""
-    column = f"{_COLUMNS.get(kind, '')}{cell.column}"
-    return texts[kind].format(row=tokens[cell.row], key=key, column=column, divisor=divisor)
+    divisor = {"sqrt_d_k": f"√dₖ = √{trace.d_k}", "none": "1", "d_k": f"dₖ = {trace.d_k}"}[trace.scale]
+    tokens, keys = (
+        [mark(f"{place}: {token}") for place, token in enumerate(t)] for t in (trace.tokens, trace.key_tokens)
+    )
+    key = keys[cell.column] if cell.column < len(keys) else ""
+    picture = given(trace, exercise, solved=True)
+    matrix = picture.result if isinstance(picture, Stage) else picture
+    column = matrix.columns[cell.column] if matrix else ""
+    return texts[exercise.kind].format(row=tokens[cell.row], key=key, column=column, divisor=divisor)
+
+
+def _visible_question(mask: str) -> str:
+    """How many keys are visible, where the mask has a rule and where it is drawn."""
+    causal = _("The mask is causal: no query may look at a key after its own place. How many keys may {row} look at?")
+    padding = _("The mask hides the padding behind the last word. How many keys may {row} look at?")
+    drawn = _("The mask is drawn by hand: hidden keys have −∞. How many keys may {row} look at?")
+    return {"causal": causal, "padding": padding}.get(mask, drawn)
+
+
+def _weight_question(trace: LessonTrace, cell: Cell) -> str:
+    if hides_a_key(trace, cell.row):
+        return _("The mask makes the z of hidden keys −∞. What attention weight does query {row} give to key {key}?")
+    return _("What attention weight does query {row} give to key {key}?")
 
 
 def bold(token: str) -> str:
     """A token in a question on the screen."""
     return f"**{plain(token)}**"
+
+
+def numbers_table(columns: dict[str, tuple[Any, ...]]) -> None:
+    """The numbers that a cell is worked out from; nothing where there are none.
+
+    A column with −∞ is one of text: the table would write -Infinity.
+    """
+    if not columns:
+        return
+    endless = [name for name, values in columns.items() if -math.inf in values]
+    texts = {name: tuple(str(value).replace("-inf", "−∞") for value in columns[name]) for name in endless}
+    right = dict.fromkeys(endless, st.column_config.TextColumn(alignment="right"))
+    st.dataframe(pd.DataFrame(columns | texts), hide_index=True, column_config=right)
 
 
 def answer_form(quiz: Quiz) -> None:

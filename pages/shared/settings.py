@@ -2,18 +2,19 @@
 
 from dataclasses import dataclass
 
-from attn_core.links import Linked, OneOf, Whole, YesNo, linked
-
-VIEWS = ("scores", "scaled", "cosine")
+from attn_core.fills import NUMBER_TYPES
+from attn_core.links import Linked, OneOf, YesNo, linked
+from attn_core.stages import THREAD_STEPS, VIEWS
 
 LAYERS = ("q", "k", "v")
+PARTS = ("masks", "positions", "order")
 
 
 @dataclass(frozen=True)
 class OverviewSettings(Linked):
-    """How far the overview's strip is lit."""
+    """Up to which step the overview's strip is lit; a lesson without the step shows the one before."""
 
-    stage: int = linked(8, Whole(0, 8))
+    stage: str = linked(THREAD_STEPS[-1], OneOf(THREAD_STEPS))
 
 
 @dataclass(frozen=True)
@@ -36,3 +37,11 @@ class LectureSettings(Linked):
 
     lecture: bool = linked(False, YesNo())
     notes: bool = linked(False, YesNo())
+
+
+@dataclass(frozen=True)
+class MaskSettings(Linked):
+    """What the page on masks and positions shows, and the number type in which it hides keys."""
+
+    part: str = linked("masks", OneOf(PARTS))
+    number_type: str = linked("float32", OneOf(NUMBER_TYPES))

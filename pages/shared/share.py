@@ -7,10 +7,11 @@ from urllib.parse import urlencode, urlsplit
 import segno
 import streamlit as st
 
-from attn_core.export import MATRICES, to_csv, to_npz, to_script
+from attn_core.export import matrix_names, to_csv, to_npz
 from attn_core.links import Linked
+from attn_core.script import to_script
 from pages.shared.lesson import current_trace
-from pages.shared.link import link_query
+from pages.shared.link import SHARE_POPOVER, link_query
 from pages.shared.picker import PICTURE_FORMAT, PICTURE_FORMATS
 from pages.shared.text import _
 
@@ -19,7 +20,7 @@ _CHOSEN = "exported_matrix"
 
 def share_popover(*records: type[Linked]) -> None:
     """Filled only while it is open: a QR code is not needed on every click."""
-    popover = st.popover(_("Share"), icon=":material/share:", on_change="rerun", key="share_popover")
+    popover = st.popover(_("Share"), icon=":material/share:", on_change="rerun", key=SHARE_POPOVER)
     if popover.open:
         with popover:
             _link(records)
@@ -38,7 +39,7 @@ def _link(records: Sequence[type[Linked]]) -> None:
         return
     picture = io.BytesIO()
     code.save(picture, kind="png", scale=6, border=3)
-    st.image(picture.getvalue(), caption=_("QR code of this link"), width=300)
+    st.image(picture.getvalue(), caption=_("QR code of this link"), alt=_("QR code of this link"), width=300)
 
 
 def _downloads() -> None:
@@ -54,7 +55,7 @@ def _downloads() -> None:
         icon=":material/download:",
         on_click="ignore",
     )
-    name = st.selectbox(_("One matrix as CSV"), MATRICES, key=_CHOSEN, persist_state="session")
+    name = st.selectbox(_("One matrix as CSV"), matrix_names(trace), key=_CHOSEN, persist_state="session")
     st.download_button(
         f"{name}.csv",
         lambda: to_csv(trace, name).encode("utf-8-sig"),

@@ -1,25 +1,46 @@
 """Navigation, and the hand-over that lets every page open as a server's first request."""
 
 import contextlib
-import gc
+import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
+from types import CodeType
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
-from attn_core import Lesson, run_lesson
+from attn_core import Lesson
 from attn_core.demonstration import DemonstrationSettings
 from attn_core.draws import use_one_thread_per_operation
 from attn_core.exercises import ExerciseSettings
-from attn_core.figures.falk import falk
+from attn_core.learning import LearningSettings
+from attn_core.lesson import CELL
 from attn_core.links import Linked
 from attn_core.mixing import MixingSettings
+from attn_core.permutation import OrderSettings
+from attn_core.picture_thread import PictureSettings
+from attn_core.pretrained_settings import PretrainedSettings
 from attn_core.scaling import ScalingSettings
 from attn_core.softmax import SoftmaxSettings
-from attn_core.stages import stage
-from pages.shared.link import current, follow_link, link_query, prepared_query
-from pages.shared.settings import LayerSettings, LectureSettings, OverviewSettings, SimilaritySettings
+from attn_core.vit import VitSettings, VitView
+from pages.shared import gate
+from pages.shared.faults import FAULT, log_fault
+from pages.shared.garbage import FREEZER
+from pages.shared.link import (
+    SHARE_POPOVER,
+    current,
+    follow_link,
+    is_fragment_run,
+    link_query,
+    notices,
+    prepared_query,
+    use_again,
+)
+from pages.shared.settings import LayerSettings, LectureSettings, MaskSettings, OverviewSettings, SimilaritySettings
 from pages.shared.text import _
+
+_ROOT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True)
@@ -44,8 +65,13 @@ PAGES = (
     PageEntry("similarity", "steps", "grid_on", (SimilaritySettings,)),
     PageEntry("softmax", "steps", "equalizer", (SoftmaxSettings,)),
     PageEntry("weighted_sum", "steps", "join", (MixingSettings,)),
+    PageEntry("masks_positions", "steps", "visibility_off", (MaskSettings, OrderSettings)),
+    PageEntry("multi_head", "steps", "account_tree"),
     PageEntry("self_attention_code", "steps", "code", (DemonstrationSettings,)),
+    PageEntry("image_patches", "steps", "image", (PictureSettings, VitSettings, VitView)),
     PageEntry("scaling", "experiments", "science", (ScalingSettings,)),
+    PageEntry("training", "experiments", "model_training", (LearningSettings,)),
+    PageEntry("pretrained", "experiments", "hub", (PretrainedSettings,)),
     PageEntry("exercises", "experiments", "quiz", (ExerciseSettings,)),
 )
 
@@ -63,15 +89,21 @@ def title(name: str) -> str:
         "similarity": _("Similarity matrix"),
         "softmax": _("Softmax weights"),
         "weighted_sum": _("Weighted sum"),
+        "masks_positions": _("Masks and positions"),
+        "multi_head": _("Several heads"),
         "self_attention_code": _("Self-attention in code"),
+        "image_patches": _("Pictures as patches"),
         "scaling": _("Why divide by √dₖ"),
+        "training": _("Training"),
+        "pretrained": _("A real model"),
         "exercises": _("Exercises"),
     }[name]
 
 
 def navigation() -> PageEntry:
     """Builds the navigation in the session's language and follows the link; says which page is open."""
-    follow_link(*RECORDS)
+    gate.begin_run()
+    _begin_run()
     st.set_page_config(page_title="Attention Explorer", page_icon="pages/icon.png", layout="wide")
     sections = {"": "", "steps": _("Step by step"), "experiments": _("Experiments")}
     pages: dict[str, list[st.Page]] = {}
@@ -80,14 +112,81 @@ def navigation() -> PageEntry:
             entry.script, title=title(entry.name), icon=f":material/{entry.icon}:", default=entry is PAGES[0]
         )
         pages.setdefault(sections[entry.section], []).append(page)
-    st.session_state["_page"] = st.navigation(pages, position="hidden" if current(LectureSettings).lecture else "top")
-    return _entry(st.session_state["_page"].url_path or PAGES[0].name)
+    opened = st.navigation(pages, position="hidden" if current(LectureSettings).lecture else "top")
+    return _entry(opened.url_path or PAGES[0].name)
 
 
-def run_page() -> None:
-    """Runs the open page inside the shell."""
-    with _inside_shell():
-        st.session_state["_page"].run()
+def _begin_run() -> None:
+    """What comes first, whether the whole app runs or a page alone: a run may have a thread that is new."""
+    use_one_thread_per_operation()
+    FREEZER.keep_collections_short()
+    follow_link(*RECORDS)
+
+
+def page_body() -> DeltaGenerator:
+    """Where the page is drawn. While a job is waited for, what stood there goes: its fragment could not be run."""
+    return st.empty() if gate.waits() else st.container()
+
+
+def run_page(opened: PageEntry) -> None:
+    """Runs the open page inside the shell.
+
+    After a click inside a page only the page runs again: that is a third of the work. What stands around the page is
+    run with it where it shows something else now.
+    """
+    st.session_state["_around"] = _around()
+    (_run_script if gate.waits() else _fragment)(opened)
+
+
+@st.fragment
+def _fragment(opened: PageEntry) -> None:
+    if is_fragment_run():
+        _begin_run()
+        if _around() != st.session_state["_around"]:
+            use_again()
+            st.rerun()
+    _run_script(opened)
+
+
+@st.fragment(run_every=86_400)
+def come_back() -> None:
+    """Lets a browser that has lost its connection run the app again once it has one: another server may answer then.
+
+    Streamlit's browser does so only where something on the screen runs by itself. Without it, the first click would
+    ask the new server for a fragment that it has never run, and nothing would happen.
+    """
+
+
+def _run_script(opened: PageEntry) -> None:
+    path = _ROOT / opened.script
+    with _inside_shell(), standing(opened):
+        exec(_code(path, path.stat().st_mtime), {"__name__": "__main__", "__file__": str(path)})
+
+
+@functools.lru_cache(maxsize=len(PAGES))
+def _code(path: Path, _changed_at: float) -> CodeType:
+    """A page's script, compiled; anew where the file has changed."""
+    return compile(path.read_text(encoding="utf-8"), path, "exec")
+
+
+@contextlib.contextmanager
+def standing(opened: PageEntry) -> Iterator[None]:
+    """Lets the app stand where a part of it fails: says so above what that part has drawn, and offers a way on."""
+    place = st.empty()
+    try:
+        yield
+    except Exception as error:  # whatever it is: the reader gets to the other pages
+        log_fault(f"the page {opened.name} failed", error)
+        with place.container(key=FAULT):
+            st.error(_("Something went wrong on this page. The other pages work."))
+            page_link(opened.name, label=_("This page with the default lesson"), lesson=Lesson())
+
+
+def _around() -> object:
+    """All that is shown around a page: the lesson but for the chosen cell, what is to be said of the link, the link."""
+    lesson = {name: text for name, text in current(Lesson).to_query().items() if name not in CELL}
+    shared = link_query(*RECORDS) if st.session_state.get(SHARE_POPOVER) else None
+    return lesson, current(LectureSettings), notices(*RECORDS), shared
 
 
 def require_shell() -> None:
@@ -151,16 +250,8 @@ def _inside_shell() -> Iterator[None]:
         st.session_state["_inside_shell"] = False
 
 
-@st.cache_resource(show_spinner=False)
-def freeze_heavy_imports() -> None:
-    """Takes torch and Plotly out of the collector's sight: Streamlit collects garbage after every run."""
-    use_one_thread_per_operation()
-    falk(stage(run_lesson(Lesson()), "scores"), 0, 0)  # loads what Plotly loads late
-    gc.collect()
-    gc.freeze()
-
-
-# Streamlit sets neither the document's language nor its type size from a script.
+# Streamlit sets neither the document's language nor its type size from a script, and Tab leads from the button of an
+# open popover past it: what has opened stands at the end of the document.
 _LECTURE_SIZE = "130%"
 _document = st.components.v2.component(
     "document",
@@ -168,6 +259,12 @@ _document = st.components.v2.component(
     export default function ({ data }) {
       document.documentElement.lang = data.lang
       document.documentElement.style.fontSize = data.size
+      document.documentElement.onkeydown = event => {
+        const opened = document.querySelector('[data-testid=stPopoverBody]')
+        if (!opened || event.key !== 'Tab' || event.shiftKey || !event.target.closest('[data-testid=stPopover]')) return
+        opened.tabIndex = -1
+        opened.focus()
+      }
     }
     """,
 )

@@ -5,6 +5,7 @@ import gettext
 import io
 import pathlib
 import re
+from collections.abc import Sequence
 
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
@@ -13,6 +14,8 @@ from attn_core.lesson import Lesson
 from pages.shared.link import current
 
 _PAGES = pathlib.Path(__file__).parents[1]
+_SHOWN_TOKENS = 8
+_NOTHING = ":small[]"  # a piece of Markdown that shows nothing
 
 
 def _(message: str, **values: object) -> str:
@@ -45,6 +48,15 @@ def _sections(lang: str, page: str) -> dict[str, str]:
     return {name: body.strip() for name, body in zip(parts[::2], parts[1::2], strict=True)}
 
 
+def sentence(tokens: Sequence[str]) -> str:
+    """The tokens in a row, of many the first ones."""
+    return " ".join(tokens[:_SHOWN_TOKENS]) + (" …" if len(tokens) > _SHOWN_TOKENS else "")
+
+
 def plain(text: str) -> str:
-    """A user's text inside Markdown, shown as typed."""
-    return re.sub(r"([\\`*_{}\[\]()<>#+\-.!|~$:&^=@/])", r"\\\1", text)
+    """A user's text inside Markdown, shown as typed.
+
+    An address becomes a link, and “:streamlit:” a picture, after the marks are escaped: nothing, put in, keeps it text.
+    """
+    pieces = re.split(r"(?i)(?<=www)(?=\.)|(?<=[:@])(?=\S)", text)
+    return _NOTHING.join(re.sub(r"([\\`*_{}\[\]()<>#+\-.!|~$:&^=@/])", r"\\\1", piece) for piece in pieces)

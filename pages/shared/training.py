@@ -7,15 +7,16 @@ import streamlit as st
 
 from attn_core import Lesson, LessonTrace, run_lesson
 from attn_core.corpus import KINDS
-from attn_core.embeddings import DEFAULT_STEPS, MAX_STEPS
+from attn_core.embeddings import DEFAULT_STEPS
 from attn_core.figures.plane import plane
-from attn_core.learned import LayerReport, layer_reports, lesson_training
+from attn_core.learned import LayerReport, layer_reports
+from attn_core.limits import MAX_EMBEDDING_STEPS
+from pages.shared.layer import train
 from pages.shared.link import change, current, refuse, tied
 from pages.shared.picker import chart
 from pages.shared.text import _, plain, prose
 
-_WANTED, _STEP = "_training_wanted", "_training_step"
-_REPORT_EVERY = 10
+_WANTED = "_wanted_training_steps"
 _LONGEST_CORPUS = 800  # characters: in Japanese each takes nine of the link's
 
 
@@ -29,10 +30,18 @@ def training_controls(trace: LessonTrace) -> None:
             **tied(Lesson, "corpus"),
         )
     steps = st.slider(
-        _("Training steps"), 10, MAX_STEPS, DEFAULT_STEPS, step=10, key="wanted_steps", persist_state="session"
+        _("Training steps"),
+        10,
+        MAX_EMBEDDING_STEPS,
+        DEFAULT_STEPS,
+        step=10,
+        key="wanted_steps",
+        persist_state="session",
     )
     with st.container(horizontal=True):
-        st.button(_("Train"), icon=":material/model_training:", type="primary", key="train", on_click=_want)
+        st.button(
+            _("Train"), icon=":material/model_training:", type="primary", key="train", on_click=_want, args=(steps,)
+        )
         st.button(
             _("Forget"),
             icon=":material/restart_alt:",
@@ -42,36 +51,31 @@ def training_controls(trace: LessonTrace) -> None:
             args=(Lesson,),
             kwargs={"training_steps": 0},
         )
-    if st.session_state.pop(_WANTED, False):
-        _train(trace, steps)
+    if _WANTED in st.session_state:
+        _train(dataclasses.replace(trace.lesson, training_steps=st.session_state[_WANTED]))
 
 
-def _train(trace: LessonTrace, steps: int) -> None:
+def _train(wanted: Lesson) -> None:
     """Trains to the end, or to the step at which it is stopped; the link then holds the number of steps."""
-    bar = st.progress(0.0)
-    st.button(_("Stop"), icon=":material/stop:", key="stop_training", on_click=_stop)
     try:
-        run_lesson(dataclasses.replace(trace.lesson, training_steps=1))
+        run_lesson(dataclasses.replace(wanted, training_steps=1))  # too few words are told before any work
+        train(wanted, on_stop=_take)
+        _take(wanted.training_steps)
     except ValueError:
-        wanted = _("sentences with two different words each, and more words in all than d_model")
-        refuse(Lesson, "corpus", trace.lesson.corpus[:40], wanted)
-        st.rerun()
-    for progress in lesson_training(trace, steps):
-        st.session_state[_STEP] = progress.step
-        if progress.step % _REPORT_EVERY:
-            continue
-        text = _("step {step} of {steps}, loss {loss:.4f}", step=progress.step, steps=steps, loss=progress.loss)
-        bar.progress(progress.step / progress.steps, text)
-    change(Lesson, training_steps=steps)
+        _take(None)
+        words = _("sentences with two different words each, and more words in all than d_model")
+        refuse(Lesson, "corpus", wanted.corpus[:40], words)
     st.rerun()
 
 
-def _want() -> None:
-    st.session_state[_WANTED] = True
+def _want(steps: int) -> None:
+    st.session_state[_WANTED] = steps
 
 
-def _stop() -> None:
-    change(Lesson, training_steps=max(1, st.session_state[_STEP]))
+def _take(steps: int | None) -> None:
+    del st.session_state[_WANTED]
+    if steps is not None:
+        change(Lesson, training_steps=steps)
 
 
 def show_layers(trace: LessonTrace) -> None:
