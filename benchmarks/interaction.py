@@ -1,45 +1,35 @@
 """What one interaction costs the server, page by page, beside a bare page and beside the app without its freeze.
 
 Three real servers run side by side; a websocket session each speaks Streamlit's own messages, clicks, and waits
-for the script to finish and the server to become idle. Every click on a page of the app (forward to the next cell
-or step, or back where forward is disabled) is followed by one on a bare page with as many Plotly charts of one
-trace, sliders and buttons, counted from what the click on the app has just sent, and by one on the same app
-without gc.freeze. The bare page imports and freezes what the app does.
+for the script to finish and the server to become idle. The click is forward to the next cell or step (back where
+forward is disabled); on the page that trains, before it has trained, the next unseen sequence. Each click goes to the
+app, to a bare page with as many Plotly charts of one trace, sliders and buttons, counted from what the app has sent,
+and to the same app without gc.freeze, in every order of the three in turn: whoever follows a larger process finds
+colder caches. The bare page imports and freezes what the app does.
 
-Printed are medians over the clicks: processor time of the server's process, the ratio within a click, bytes sent.
+Printed are medians over the clicks: processor time of the server's process, the ratio within a click, bytes sent; and
+the seconds from sending a click to the end of the script, with nobody else on the server.
 Widgets are what a reader operates; other elements (text, tables, links) have no counterpart on the bare page.
 Linux only: it reads other processes' processor clocks. Leave the sources alone while it runs: pages are read anew.
 
     python -m benchmarks.interaction [--quick] [--json FILE]
 """
 
-import argparse
 import contextlib
-import json
-import os
-import platform
-import socket
+import itertools
 import statistics
-import subprocess
-import sys
 import tempfile
-import time
-import urllib.request
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
-from importlib.metadata import version
+from dataclasses import dataclass
 from pathlib import Path
 
-from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.proto.Element_pb2 import Element
-from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-from streamlit.proto.Navigation_pb2 import Navigation
-from websockets.sync.client import ClientConnection, connect
+from benchmarks.rows import Row, percentile, run_alone
+from benchmarks.session import ROOT, SERVE, Cost, Server, Tab, opened, pages, serving
 
-ROOT = Path(__file__).parents[1]
-LONGEST_WAIT = 120.0
-CACHED_FOR_RUNS = 2  # as a browser does: global.maxCachedMessageAge
+WARM_UP = 2
+CLICKS = 6  # each order once
+IF_QUICK = ("similarity", "training")
 
 BARE_APP = """
 import gc
@@ -67,265 +57,170 @@ for place in range(int(st.query_params.get("buttons", 0))):
     st.button(f"Button {place}", key=f"button_{place}")
 """
 
-SERVE = "from streamlit.web.cli import main; main()"
 SERVE_UNFROZEN = f"import gc; gc.freeze = lambda: None; {SERVE}"
 
 
-@dataclass(frozen=True)
-class Server:
-    """A running server: its port and its process."""
-
-    port: int
-    pid: int
-
-    def processor_time(self) -> float:
-        """Seconds of processor time of all threads so far: Linux makes the clock's number from the process's."""
-        return time.clock_gettime((~self.pid << 3) | 2)
-
-    def settled_processor_time(self) -> float:
-        """The same once nothing runs any more: garbage is collected after the script has finished."""
-        before, now = -1.0, self.processor_time()
-        while now - before > 0.002:
-            time.sleep(0.1)
-            before, now = now, self.processor_time()
-        return now
-
-
-@contextlib.contextmanager
-def serving(script: Path, code: str = SERVE) -> Iterator[Server]:
-    """A server of its own process for as long as the block lasts."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port = found.getsockname()[1]
-    options = {"headless": "true", "address": "127.0.0.1", "port": str(port), "fileWatcherType": "none"}
-    arguments = [part for name, value in options.items() for part in (f"--server.{name}", value)]
-    command = [sys.executable, "-c", code, "run", str(script), "--logger.level", "error", *arguments]
-    process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL)
-    try:
-        _wait_until_healthy(process, port)
-        yield Server(port, process.pid)
-    finally:
-        process.terminate()
-        process.wait()
-
-
-def _wait_until_healthy(process: subprocess.Popen, port: int) -> None:
-    give_up = time.monotonic() + LONGEST_WAIT
-    while time.monotonic() < give_up and process.poll() is None:
-        with contextlib.suppress(OSError):
-            urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health", timeout=5).close()
-            return
-        time.sleep(0.1)
-    raise RuntimeError(f"the server on port {port} did not start")
-
-
-@dataclass
-class Tab:
-    """One browser tab on a page: what it has been sent, and what it sends back with a click."""
-
-    server: Server
-    connection: ClientConnection
-    page: str
-    query: str = ""
-    navigation: Navigation = field(default_factory=Navigation)
-    elements: dict[tuple[int, ...], Element] = field(default_factory=dict)
-    cached: dict[str, tuple[int, Element]] = field(default_factory=dict)
-    n_runs: int = 0
-
-    def run(self, clicked: str = "") -> tuple[float, int]:
-        """Runs the page's script; seconds of processor time and bytes received."""
-        before = self.server.processor_time()
-        self.connection.send(self._request(clicked).SerializeToString())
-        n_bytes = self._receive_run()
-        return self.server.settled_processor_time() - before, n_bytes
-
-    def _request(self, clicked: str) -> BackMsg:
-        """What a browser sends; without the state of widgets that the server knows already."""
-        request = BackMsg()
-        state = request.rerun_script
-        state.query_string = self.query
-        state.page_script_hash = self.navigation.page_script_hash
-        state.page_name = "" if state.page_script_hash else self.page
-        state.cached_message_hashes.extend(self.cached)
-        state.context_info.locale = "en"
-        state.context_info.url = f"http://127.0.0.1:{self.server.port}/{self.page}"
-        if clicked:
-            state.widget_states.widgets.add(id=clicked, trigger_value=True)
-        return request
-
-    def _receive_run(self) -> int:
-        """Takes messages until the script has finished (a script that runs again has not); how many bytes."""
-        self.n_runs += 1
-        n_bytes, finished = 0, False
-        while not finished:
-            data = self.connection.recv(timeout=LONGEST_WAIT)
-            message = ForwardMsg.FromString(data)
-            self._take(message)
-            n_bytes += len(data)
-            finished = (
-                message.HasField("script_finished") and message.script_finished != message.FINISHED_EARLY_FOR_RERUN
-            )
-        self.cached = {name: it for name, it in self.cached.items() if self.n_runs - it[0] < CACHED_FOR_RUNS}
-        return n_bytes
-
-    def _take(self, message: ForwardMsg) -> None:
-        kind = message.WhichOneof("type")
-        if kind == "new_session":
-            self.elements.clear()
-        elif kind == "navigation":
-            self.navigation = message.navigation
-        elif kind == "page_info_changed":
-            self.query = message.page_info_changed.query_string
-        elif kind == "ref_hash":
-            self._place(message, message.ref_hash, self.cached[message.ref_hash][1])
-        elif kind == "delta" and message.delta.HasField("new_element"):
-            self._place(message, message.hash if message.metadata.cacheable else "", message.delta.new_element)
-        elif kind == "page_not_found":
-            raise RuntimeError(f"there is no page {self.page!r}")
-
-    def _place(self, message: ForwardMsg, name: str, element: Element) -> None:
-        if element.HasField("exception"):
-            raise RuntimeError(f"the page {self.page!r} shows an exception: {element.exception.message}")
-        self.elements[tuple(message.metadata.delta_path)] = element
-        if name:
-            self.cached[name] = (self.n_runs, element)
-
-    def counts(self) -> Counter[str]:
-        """How many charts, buttons, sliders (every other widget) and other elements are on the page."""
-        return Counter(_sort_of(element) for element in self.elements.values())
-
-    def button(self, *keys: str) -> str:
-        """The widget of the first of the keys whose button can be pressed."""
-        buttons = [element.button for element in self.elements.values() if element.HasField("button")]
-        enabled = [button.id for button in buttons if not button.disabled]
-        return next(name for key in keys for name in enabled if name.endswith(f"-{key}"))
-
-
-def _sort_of(element: Element) -> str:
-    kind = element.WhichOneof("type")
-    if kind == "plotly_chart":
-        return "charts"
-    if kind in ("button", "download_button"):
-        return "buttons"
-    content = getattr(element, kind)
-    is_widget = hasattr(content, "form_id") and content.id and kind != "bidi_component"
-    return "sliders" if is_widget else "others"
-
-
-@contextlib.contextmanager
-def opened(server: Server, page: str, query: str = "") -> Iterator[Tab]:
-    """A tab of its own session, with the page run once."""
-    address = f"ws://127.0.0.1:{server.port}/_stcore/stream"
-    with connect(address, subprotocols=["streamlit"], max_size=None) as connection:
-        tab = Tab(server, connection, page, query)
-        tab.run()
-        yield tab
+# Beyond the pages as they open: what the page that trains is for.
+PREPARED = {"training, trained": ("training", "trained=true")}
 
 
 @dataclass(frozen=True)
 class Click:
-    """One click on each of the three: what was on the page, milliseconds, bytes from the app."""
+    """One click on each of the three: what was on the page, and what it took."""
 
-    charts: int
-    widgets: int
-    others: int
-    app: float
-    bare: float
-    unfrozen: float
-    n_bytes: int
-    bare_bytes: int
+    counts: Counter[str]
+    app: Cost
+    bare: Cost
+    unfrozen: Cost
 
 
-def click(app: Tab, bare: Tab, unfrozen: Tab) -> Click:
-    """Clicks on the app, on a bare page of the same counts, and on the app without the freeze."""
-    took, n_bytes = app.run(app.button("step_right", "step_left"))
-    counts = app.counts()
-    bare.query = _bare_query(counts)
-    bare_took, bare_bytes = bare.run(bare.button("button_0"))
-    if any(bare.counts()[sort] != counts[sort] for sort in ("charts", "buttons", "sliders")):
-        raise RuntimeError(f"the bare page has {bare.counts()}, not {counts}")
-    unfrozen_took, _ = unfrozen.run(unfrozen.button("step_right", "step_left"))
-    widgets = counts["buttons"] + counts["sliders"]
-    times = (1000 * seconds for seconds in (took, bare_took, unfrozen_took))
-    return Click(counts["charts"], widgets, counts["others"], *times, n_bytes, bare_bytes)
+@dataclass(frozen=True)
+class Triple:
+    """A tab on each of the three servers."""
+
+    app: Tab
+    bare: Tab
+    unfrozen: Tab
+
+    def click(self, order: tuple[str, ...]) -> Click:
+        """Clicks in this order; on the bare page again where the app's click has changed the counts."""
+        took = {name: self._click_on(name) for name in order}
+        counts = self.app.counts()
+        if not _alike(self.bare.counts(), counts):
+            took["bare"] = self._click_on("bare")
+        if not _alike(self.bare.counts(), counts):
+            raise RuntimeError(f"the bare page has {self.bare.counts()}, not {counts}")
+        return Click(counts, **took)
+
+    def _click_on(self, name: str) -> Cost:
+        if name == "bare":
+            self.bare.query = _bare_query(self.app.counts())
+            return self.bare.run(self.bare.button("button_0"))
+        tab: Tab = getattr(self, name)
+        return tab.run(tab.step())
+
+
+def _alike(one: Counter[str], other: Counter[str]) -> bool:
+    return all(one[sort] == other[sort] for sort in ("charts", "buttons", "sliders"))
 
 
 def _bare_query(counts: Counter[str]) -> str:
     return "&".join(f"{sort}={counts[sort]}" for sort in ("charts", "buttons", "sliders"))
 
 
-def measure_page(servers: tuple[Server, Server, Server], page: str, n_clicks: int) -> list[Click]:
-    """Clicks through one page; the first two warm up and are left out."""
+def measure_page(servers: tuple[Server, Server, Server], page: str, query: str, n_clicks: int) -> list[Click]:
+    """Clicks through one page, after a few that warm up."""
     app_server, bare_server, unfrozen_server = servers
+    orders = itertools.cycle(itertools.permutations(("app", "bare", "unfrozen")))
     with contextlib.ExitStack() as stack:
-        app, unfrozen = (stack.enter_context(opened(server, page)) for server in (app_server, unfrozen_server))
+        app, unfrozen = (stack.enter_context(opened(server, page, query)) for server in (app_server, unfrozen_server))
         bare = stack.enter_context(opened(bare_server, "", _bare_query(app.counts())))
-        return [click(app, bare, unfrozen) for _ in range(2 + n_clicks)][2:]
+        tabs = Triple(app, bare, unfrozen)
+        for order in itertools.islice(orders, WARM_UP):
+            tabs.click(order)
+        return [tabs.click(order) for order in itertools.islice(orders, n_clicks)]
 
 
-def pages(server: Server) -> dict[str, str]:
-    """Every page's name and its address, as the app's own navigation lists them; the default page is at the root."""
-    with opened(server, "") as tab:
-        listed = tab.navigation.app_pages
-        return {page.url_pathname or page.page_name: "" if page.is_default else page.url_pathname for page in listed}
+@dataclass(frozen=True)
+class Page:
+    """All clicks on one page."""
 
+    name: str
+    clicks: list[Click]
 
-def summary(name: str, clicks: list[Click]) -> dict[str, float | str]:
-    """A row of the table: medians, and medians of the ratios within a click."""
-    row: dict[str, float | str] = {"page": name}
-    for column in Click.__dataclass_fields__:
-        row[column] = round(statistics.median(getattr(each, column) for each in clicks), 2)
-    row["app_over_bare"] = round(statistics.median(each.app / each.bare for each in clicks), 3)
-    row["app_over_unfrozen"] = round(statistics.median(each.app / each.unfrozen for each in clicks), 3)
-    return row
+    def milliseconds(self, of: str) -> float:
+        """Median processor time of a click on one of the three."""
+        return 1000 * statistics.median(getattr(click, of).processor for click in self.clicks)
+
+    def over(self, other: str) -> float:
+        """Processor time of the app over another's: the median of the ratios within a click."""
+        return statistics.median(click.app.processor / getattr(click, other).processor for click in self.clicks)
+
+    def n_bytes(self, of: str) -> float:
+        return statistics.median(getattr(click, of).n_bytes for click in self.clicks)
+
+    def waits(self) -> list[float]:
+        return [click.app.waited for click in self.clicks]
+
+    def beside(self, other: str) -> str:
+        return f"{self.name}: {self.milliseconds('app'):.1f} ms beside {self.milliseconds(other):.1f} ms"
 
 
 HEADING = (
-    f"{'':22}{'':>8}{'':>8}{'other':>8}  processor ms per click     app over         bytes per click\n"
+    f"{'':22}{'':>8}{'':>8}{'other':>8}  processor ms per click     app over        wait in ms      bytes per click\n"
     f"{'page':22}{'charts':>8}{'widgets':>8}{'elements':>9}{'app':>8}{'bare':>8}{'unfrozen':>9}"
-    f"{'bare':>7}{'unfrozen':>9}{'app':>9}{'bare':>8}"
+    f"{'bare':>7}{'unfrozen':>9}{'p50':>7}{'p95':>7}{'app':>10}{'bare':>8}"
 )
 
 
-def line(row: dict[str, float | str]) -> str:
+def line(page: Page) -> str:
+    counts, waits = page.clicks[-1].counts, page.waits()
     return (
-        f"{row['page']:22}{row['charts']:>8.0f}{row['widgets']:>8.0f}{row['others']:>9.0f}"
-        f"{row['app']:>8.1f}{row['bare']:>8.1f}{row['unfrozen']:>9.1f}"
-        f"{row['app_over_bare']:>7.2f}{row['app_over_unfrozen']:>9.2f}{row['n_bytes']:>9.0f}{row['bare_bytes']:>8.0f}"
+        f"{page.name:22}{counts['charts']:>8}{counts['buttons'] + counts['sliders']:>8}{counts['others']:>9}"
+        f"{page.milliseconds('app'):>8.1f}{page.milliseconds('bare'):>8.1f}{page.milliseconds('unfrozen'):>9.1f}"
+        f"{page.over('bare'):>7.2f}{page.over('unfrozen'):>9.2f}"
+        f"{1000 * percentile(waits, 0.5):>7.0f}{1000 * percentile(waits, 0.95):>7.0f}"
+        f"{page.n_bytes('app'):>10.0f}{page.n_bytes('bare'):>8.0f}"
     )
 
 
-def machine() -> dict[str, str]:
-    """What the run was made on."""
-    models = [text for text in Path("/proc/cpuinfo").read_text().splitlines() if text.startswith("model name")]
-    return {
-        "processor": models[0].partition(":")[2].strip() if models else platform.machine(),
-        "cores": str(os.cpu_count()),
-        "load before": f"{os.getloadavg()[0]:.1f}",
-        "python": platform.python_version(),
-        **{name: version(name) for name in ("streamlit", "plotly", "torch", "pandas")},
-    }
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="five clicks a page instead of 15")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows and every click to a file")
-    options = parser.parse_args()
-    about, rows = machine(), []
-    print(", ".join(f"{name} {value}" for name, value in about.items()), HEADING, sep="\n", flush=True)
+def measure(quick: bool) -> Iterator[Page]:
+    """Every page of the app, one after the other; in the short form only a few."""
     with contextlib.ExitStack() as stack:
         bare_script = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "bare.py"
         bare_script.write_text(BARE_APP, encoding="utf-8")
         scripts = ((ROOT / "app.py", SERVE), (bare_script, SERVE), (ROOT / "app.py", SERVE_UNFROZEN))
         servers = tuple(stack.enter_context(serving(*script)) for script in scripts)
-        for name, address in pages(servers[0]).items():
-            clicks = measure_page(servers, address, 5 if options.quick else 15)
-            rows.append(summary(name, clicks) | {"clicks": [asdict(each) for each in clicks]})
-            print(line(rows[-1]), flush=True)
-    if options.json:
-        options.json.write_text(json.dumps({"machine": about, "pages": rows}, indent=1), encoding="utf-8")
+        as_they_open = {name: (address, "") for name, address in pages(servers[0]).items()}
+        for name, (address, query) in (as_they_open | PREPARED).items():
+            if not quick or name in IF_QUICK:
+                clicks = measure_page(servers, address, query, 1 if quick else CLICKS)
+                yield Page(name, clicks)
+
+
+def rows(quick: bool) -> list[Row]:
+    print(HEADING, flush=True)
+    found: list[Page] = []
+    for page in measure(quick):
+        print(line(page), flush=True)
+        found.append(page)
+    dearest, thawed = (max(found, key=lambda page: page.over(other)) for other in ("bare", "unfrozen"))
+    waits = [wait for page in found for wait in page.waits()]
+    over_bare = "server's processor time of a click over that on a page with as many charts, sliders and buttons"
+    return [
+        Row(
+            "a click, dearest page / bare page",
+            dearest.over("bare"),
+            "×",
+            1.5,
+            f"{over_bare}; median of the ratios of {len(dearest.clicks)} clicks, the page where it is largest",
+            dearest.beside("bare"),
+        ),
+        Row(
+            "a click, median page / bare page",
+            statistics.median(page.over("bare") for page in found),
+            "×",
+            1.5,
+            f"{over_bare}; the median of the {len(found)} pages",
+        ),
+        Row(
+            "a click, dearest page / without freeze",
+            thawed.over("unfrozen"),
+            "×",
+            0.2,
+            "server's processor time of a click over that of the same app without gc.freeze, largest of all pages",
+            thawed.beside("unfrozen"),
+        ),
+        Row(
+            "a click alone: wait p95",
+            percentile(waits, 0.95),
+            "s",
+            None,
+            "from sending a click to the end of its script, clicks on all pages together, nobody else on the server",
+            f"p50 {percentile(waits, 0.5):.3f} s",
+        ),
+    ]
 
 
 if __name__ == "__main__":
-    main()
+    run_alone(rows, __doc__)

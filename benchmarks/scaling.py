@@ -1,27 +1,32 @@
 """How fast the √d_k experiment is, beside two yardsticks in the same run.
 
-Yardsticks: drawing the same count of normal numbers and nothing else (torch, float32, in place, one
-thread), and the same inner products, variance and histogram written directly in NumPy (float64, default_rng).
-The rounds time all of them one after the other. Printed are the median over the rounds of the ratio within
-a round, and the ratio of the best rounds: other programs on a shared machine can only make a round slower.
-The experiment runs on two threads; "one thread" compares processor time, without that help.
+Yardsticks: drawing the same count of normal numbers and nothing else (torch, float32, in place), and the same inner
+products, variance and histogram written directly in NumPy (float64, default_rng). The experiment also measures softmax.
 
-    python -m benchmarks.scaling [--quick]
+The goals are for processor time on one thread, which other programs disturb least. "Two threads" is the time on the
+clock, as the page runs it, beside yardsticks that have one. Ratios are medians over the rounds of the ratio within a
+round. The longest wait between two results is how long a person waits after pressing stop.
+
+    python -m benchmarks.scaling [--quick] [--json FILE]
 """
 
-import argparse
-import statistics
+import functools
 import time
-from unittest import mock
+from collections.abc import Callable
 
 import numpy as np
 import torch
 
-from attn_core import draws
-from attn_core.measurement import Measurement
+from attn_core.draws import THREADS
 from attn_core.scaling import ScalingSettings, variance_experiment
+from benchmarks.rounds import Rounds, time_rounds
+from benchmarks.rows import Row, run_alone
 
 CACHE_SIZED = 2**14
+DRAW_GOAL, NUMPY_GOAL = 1.3, 1 / 3
+DEFAULT = ScalingSettings()
+OTHER_SIZES = (ScalingSettings(n_samples=2000, largest_d_k=4096), ScalingSettings(n_samples=100_000, largest_d_k=64))
+SMALL = ScalingSettings(n_samples=1000, largest_d_k=64)
 
 
 def only_draw(n_numbers: int) -> None:
@@ -39,67 +44,68 @@ def numpy_experiment(d_ks: tuple[int, ...], n_samples: int) -> None:
         np.histogram(products, bins=100)
 
 
-def experiment(settings: ScalingSettings) -> list[Measurement]:
-    return list(variance_experiment(settings))
+def experiment(settings: ScalingSettings, n_threads: int) -> None:
+    for _ in variance_experiment(settings, n_threads=n_threads):
+        pass
 
 
-def one_thread(settings: ScalingSettings) -> None:
-    with mock.patch.object(draws, "_WORKERS", 1):
-        experiment(settings)
-
-
-def ratio(above: list[float], below: list[float]) -> str:
-    """Median of the ratios, and the ratio of the best."""
-    median = statistics.median(a / b for a, b in zip(above, below, strict=True))
-    return f"{median:.2f} ({min(above) / min(below):.2f})"
-
-
-def compare(settings: ScalingSettings, n_rounds: int) -> None:
-    """Prints the ratios for one size of experiment, softmax figures included."""
-    d_ks, n_samples = settings.d_ks, settings.n_samples
+def timed(settings: ScalingSettings, n_rounds: int, n_threads: int, clock: Callable[[], float]) -> Rounds:
+    """The experiment and its two yardsticks."""
+    n_numbers = 2 * sum(settings.d_ks) * settings.n_samples
     works = {
-        "ours": lambda: experiment(settings),
-        "draw": lambda: only_draw(2 * sum(d_ks) * n_samples),
-        "numpy": lambda: numpy_experiment(d_ks, n_samples),
-        "alone": lambda: one_thread(settings),
+        "ours": functools.partial(experiment, settings, n_threads),
+        "draw": functools.partial(only_draw, n_numbers),
+        "numpy": functools.partial(numpy_experiment, settings.d_ks, settings.n_samples),
     }
-    took: dict[str, list[float]] = {}
-    for _ in range(n_rounds):
-        for name, work in works.items():
-            clock, processor = time.perf_counter(), time.process_time()
-            work()
-            took.setdefault(name, []).append(time.perf_counter() - clock)
-            took.setdefault(f"{name} work", []).append(time.process_time() - processor)
-    print(f"d_k 1 … {d_ks[-1]}, {n_samples} samples: median (best)")
-    print(f"  two threads, clock:    {ratio(took['ours'], took['draw'])} × drawing alone")
-    print(f"                         {ratio(took['numpy'], took['ours'])} × faster than NumPy")
-    print(f"  one thread, processor: {ratio(took['alone work'], took['draw work'])} × drawing alone")
-    print(f"                         {ratio(took['numpy work'], took['alone work'])} × faster than NumPy")
+    return time_rounds(works, n_rounds, clock=clock)
 
 
-def longest_wait(settings: ScalingSettings) -> None:
-    """Prints the longest time between two results: how long a person waits after pressing stop."""
+def compare(settings: ScalingSettings, n_rounds: int) -> list[Row]:
+    """Both ratios for one size, on one thread and on two."""
+    one = timed(settings, n_rounds, 1, time.process_time)
+    two = timed(settings, n_rounds, THREADS, time.perf_counter)
+    size = f"d_k 1 … {settings.largest_d_k}, {settings.n_samples:,} samples"
+    work, clock = (
+        f"{sort}, median of {n_rounds} rounds" for sort in ("processor time, one thread", "time on the clock")
+    )
+    return [
+        _row(f"√d_k experiment / drawing alone: {size}", one, "draw", DRAW_GOAL, work),
+        _row(f"√d_k experiment / NumPy: {size}", one, "numpy", NUMPY_GOAL, work),
+        _row(f"√d_k experiment on two threads / drawing alone: {size}", two, "draw", None, clock),
+        _row(f"√d_k experiment on two threads / NumPy: {size}", two, "numpy", None, clock),
+    ]
+
+
+def _row(what: str, found: Rounds, yardstick: str, goal: float | None, method: str) -> Row:
+    return Row(what, found.ratio("ours", yardstick), "×", goal, method, found.beside("ours", yardstick))
+
+
+def longest_wait(settings: ScalingSettings) -> Row:
+    """The longest time between two results."""
     waits, before = [], time.perf_counter()
     for _ in variance_experiment(settings):
         now = time.perf_counter()
         waits.append(now - before)
         before = now
-    print(f"{settings.entries:>8}, d_k up to {settings.largest_d_k}: longest wait for a result {max(waits):.2f} s")
+    what = f"√d_k experiment, longest wait for a result: {settings.entries}, d_k up to {settings.largest_d_k}"
+    return Row(what, max(waits), "s", None, "time on the clock, two threads, one run")
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="one small size, three rounds")
-    quick = parser.parse_args().quick
+def rows(quick: bool) -> list[Row]:
+    """Every ratio at every size, and the longest waits."""
+    sizes, n_rounds = ((SMALL,), 3) if quick else ((DEFAULT, *OTHER_SIZES), 9)
+    largest = 64 if quick else 4096
+    before = torch.get_num_threads()
     torch.set_num_threads(1)  # as a server does: the experiment has threads of its own
-    experiment(ScalingSettings(n_samples=100, largest_d_k=2))
-    compare(ScalingSettings(largest_d_k=256 if quick else 1024), 3 if quick else 9)
-    if not quick:
-        compare(ScalingSettings(n_samples=2000, largest_d_k=4096), 9)
-        compare(ScalingSettings(n_samples=100_000, largest_d_k=64), 9)
-    longest_wait(ScalingSettings(largest_d_k=256 if quick else 4096))
-    longest_wait(ScalingSettings(entries="linear", n_samples=200, largest_d_k=256 if quick else 4096))
+    try:
+        return [
+            *(row for settings in sizes for row in compare(settings, n_rounds)),
+            longest_wait(ScalingSettings(largest_d_k=largest)),
+            longest_wait(ScalingSettings(entries="linear", n_samples=200, largest_d_k=largest)),
+        ]
+    finally:
+        torch.set_num_threads(before)
 
 
 if __name__ == "__main__":
-    main()
+    run_alone(rows, __doc__)

@@ -1,11 +1,17 @@
 """Peak memory of the √d_k experiment at ten thousand and at a million samples, each in a process of its own.
 
-python -m benchmarks.scaling_memory
+Resident memory, as the kernel has noted its peak; "above" is what the experiment adds to a first tiny run.
+
+    python -m benchmarks.scaling_memory [--quick] [--json FILE]
 """
 
 import subprocess
 import sys
 
+from benchmarks.rows import Row, run_alone
+from benchmarks.session import ROOT
+
+SLACK = 1.05  # pages come and go with the allocator's mood
 RUN = """
 import resource
 import torch
@@ -25,20 +31,31 @@ print(before, peak())
 def peaks(n_samples: int, largest_d_k: int) -> tuple[float, float]:
     """Peak resident memory in MB after a first tiny run, and after the experiment."""
     code = RUN.format(n_samples=n_samples, largest_d_k=largest_d_k)
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     before, after = map(float, run.stdout.split())
     return before, after
 
 
-def main() -> None:
-    for largest_d_k in (16, 256):
-        for n_samples in (10_000, 1_000_000):
-            before, after = peaks(n_samples, largest_d_k)
-            print(
-                f"d_k 1 … {largest_d_k:>3}, {n_samples:>9,} samples:"
-                f" peak {after:.0f} MB, {after - before:.1f} MB above a tiny run"
-            )
+def compare(few: int, many: int, largest_d_k: int) -> Row:
+    """The peak with many samples over the peak with few."""
+    (few_before, few_peak), (many_before, many_peak) = (peaks(n, largest_d_k) for n in (few, many))
+    return Row(
+        f"√d_k experiment, peak memory, {many:,} / {few:,} samples: d_k 1 … {largest_d_k}",
+        many_peak / few_peak,
+        "×",
+        SLACK,
+        "peak resident memory, a process each",
+        f"{many_peak:.0f} MB ({many_peak - many_before:.1f} above a tiny run)"
+        f" beside {few_peak:.0f} MB ({few_peak - few_before:.1f} above)",
+    )
+
+
+def rows(quick: bool) -> list[Row]:
+    """The ratio with small q and k, and with larger ones."""
+    if quick:
+        return [compare(1_000, 10_000, 4)]
+    return [compare(10_000, 1_000_000, largest_d_k) for largest_d_k in (16, 256)]
 
 
 if __name__ == "__main__":
-    main()
+    run_alone(rows, __doc__)
