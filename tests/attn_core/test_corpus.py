@@ -11,8 +11,6 @@ from torch.testing import assert_close
 from attn_core.corpus import (
     CORPUS_LANGUAGES,
     KINDS,
-    MAX_CORPUS_CHARACTERS,
-    MAX_CORPUS_WORDS,
     N_SENTENCES,
     WINDOW,
     Corpus,
@@ -22,6 +20,7 @@ from attn_core.corpus import (
     read_corpus,
 )
 from attn_core.lesson import DEFAULT_TEXT, LANGUAGES
+from attn_core.limits import MAX_CORPUS_CHARACTERS, MAX_CORPUS_WORDS
 from attn_core.tokens import tokenize
 
 JOINT = {"ja": "", "en": " "}

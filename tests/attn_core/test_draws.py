@@ -7,6 +7,7 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from threadpoolctl import threadpool_info
 from torch.testing import assert_close
 
 from attn_core.draws import (
@@ -14,7 +15,7 @@ from attn_core.draws import (
     dot_products_,
     draw_blocks,
     numbers_per_block,
-    on_all_cores,
+    on_threads,
     row_products,
     sample_dot_products,
 )
@@ -152,10 +153,24 @@ def test_rows_share_one_query_and_no_number() -> None:
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 7])
-def test_every_index_is_worked_on_once(n: int) -> None:
-    seen: list[int] = []
-    on_all_cores(seen.extend, range(3, 3 + n))
-    assert sorted(seen) == list(range(3, 3 + n))
+@pytest.mark.parametrize("n_threads", [1, 2, 3])
+def test_every_index_is_worked_on_once(n: int, n_threads: int) -> None:
+    parts: list[range] = []
+    on_threads(n_threads, parts.append, range(3, 3 + n))
+    assert sorted(index for part in parts for index in part) == list(range(3, 3 + n))
+    assert len(parts) <= n_threads
+
+
+def test_no_thread_starts_threads_of_its_own() -> None:
+    # MKL asks OpenMP, whose number belongs to a thread: a new one would have as many as there are cores.
+    found: list[int] = []
+    on_threads(
+        2,
+        lambda _: found.extend(pool["num_threads"] for pool in threadpool_info() if "torch" in pool["filepath"]),
+        range(2),
+    )
+    assert found
+    assert all(n == 1 for n in found)
 
 
 def test_an_error_in_a_thread_is_not_lost() -> None:
@@ -164,7 +179,7 @@ def test_an_error_in_a_thread_is_not_lost() -> None:
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
-        on_all_cores(fail, range(6))
+        on_threads(2, fail, range(6))
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,7 @@
 """Edits: one number changed by hand, and everything downstream follows."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 import torch
@@ -7,14 +9,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attn_core import Lesson, run_lesson
-from attn_core.edits import EDITED_MATRICES, LARGEST_VALUE, Edit, edited
+from attn_core.edits import EDITED_MATRICES, Edit, edited
+from attn_core.limits import LARGEST_EDIT
 
 edits = st.builds(
     Edit,
     st.sampled_from(EDITED_MATRICES),
     st.integers(0, 999),
     st.integers(0, 999),
-    st.floats(-LARGEST_VALUE, LARGEST_VALUE),
+    st.floats(-LARGEST_EDIT, LARGEST_EDIT),
 )
 
 
@@ -74,24 +77,48 @@ def test_edits_outside_their_matrix_are_reported():
     assert trace.w_q[3, 3] == 1.0
 
 
+@pytest.mark.parametrize(
+    ("lesson", "edit", "is_used"),
+    [
+        (Lesson(), "p[0,0]=1", False),
+        (Lesson(positions="learned"), "p[3,3]=1", True),
+        (Lesson(positions="sinusoidal"), "p[4,0]=1", False),
+        (Lesson(positions="learned", padding=1), "p[4,0]=1", True),
+        (Lesson(positions="learned", second_text="猫 犬 本 猫 犬"), "p[4,0]=1", True),
+        (Lesson(second_text="猫 犬 本 猫 犬"), "x[4,0]=1", False),
+        (Lesson(), "W_O[3,3]=1", True),
+        (Lesson(), "W_O[0,4]=1", False),
+    ],
+    ids=str,
+)
+def test_which_edits_are_of_use(lesson, edit, is_used):
+    edits = (Edit.parse(edit),)
+    plain, trace = run_lesson(lesson), run_lesson(dataclasses.replace(lesson, edits=edits))
+    assert trace.unused_edits == (() if is_used else edits)
+    assert torch.equal(trace.y, plain.y) != is_used
+
+
 @pytest.mark.parametrize("matrix", EDITED_MATRICES)
 def test_everything_downstream_follows_and_nothing_else(matrix):
     """Recomputed in NumPy from the plain lesson's matrices with the one number put in."""
-    plain, trace = run_lesson(Lesson()), run_lesson(Lesson(edits=(Edit(matrix, 2, 1, 3.5),)))
+    lesson = Lesson(positions="learned")
+    plain, trace = run_lesson(lesson), run_lesson(dataclasses.replace(lesson, edits=(Edit(matrix, 2, 1, 3.5),)))
     given_numbers = {
         "W_E": plain.w_e.numpy().copy(), "W_Q": plain.w_q.numpy().copy(), "W_K": plain.w_k.numpy().copy(),
-        "W_V": plain.w_v.numpy().copy(),
+        "W_V": plain.w_v.numpy().copy(), "W_O": plain.w_o.numpy().copy(), "p": plain.asking.p.numpy().copy(),
     }  # fmt: skip
     if matrix != "x":
         given_numbers[matrix][2, 1] = 3.5
     x = given_numbers["W_E"][list(plain.ids)]
     if matrix == "x":
         x[2, 1] = 3.5
-    q, k, v = (x @ given_numbers[name] for name in ("W_Q", "W_K", "W_V"))
+    q, k, v = ((x + given_numbers["p"]) @ given_numbers[name] for name in ("W_Q", "W_K", "W_V"))
     scaled = q @ k.T / 2
     weights = np.exp(scaled) / np.exp(scaled).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(trace.attention.scores.numpy(), q @ k.T, atol=1e-12)
     np.testing.assert_allclose(trace.output.numpy(), weights @ v, atol=1e-12)
-    for name, before in {"W_E": plain.w_e, "W_Q": plain.w_q, "W_K": plain.w_k, "W_V": plain.w_v}.items():
-        after = {"W_E": trace.w_e, "W_Q": trace.w_q, "W_K": trace.w_k, "W_V": trace.w_v}[name]
-        assert int((before != after).sum()) == (1 if name == matrix else 0)
+    np.testing.assert_allclose(trace.y.numpy(), weights @ v @ given_numbers["W_O"], atol=1e-12)
+    for name in ("w_e", "w_q", "w_k", "w_v", "w_o"):
+        changed = int((getattr(plain, name) != getattr(trace, name)).sum())
+        assert changed == (1 if name == matrix.lower() else 0)
+    assert int((plain.asking.p != trace.asking.p).sum()) == (1 if matrix == "p" else 0)

@@ -1,7 +1,6 @@
 """Skip-gram training: by hand, against plain loops, against torch's own, and what it achieves."""
 
 import dataclasses
-import inspect
 import math
 
 import pytest
@@ -10,21 +9,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.testing import assert_close
 
+from attn_core import embeddings
 from attn_core.corpus import CORPUS_LANGUAGES, KINDS, built_in_corpus, own_corpus
 from attn_core.embeddings import (
     DECAY,
     DEFAULT_STEPS,
     LEARNING_RATE,
-    MAX_STEPS,
     EmbeddingProgress,
+    LayerTraining,
+    is_kept,
+    keep_layer,
     nearest_neighbours,
     neighbour_purity,
     skip_gram,
     start_rows,
     train_embeddings,
+    train_layer,
     trained_layer,
 )
 from attn_core.lesson import Lesson, run_lesson
+from attn_core.limits import MAX_EMBEDDING_STEPS
 from attn_core.tokens import UNKNOWN, tokenize
 
 TEXT = "the cat saw a dog. a dog saw the bird. the bird ate."
@@ -182,9 +186,9 @@ def test_the_loss_never_falls_below_the_entropy_of_the_pairs():
     assert floor < last_of(counts, d_model=16, seed=0, steps=100).loss < floor + 0.1
 
 
-@pytest.mark.parametrize("steps", [-1, MAX_STEPS + 1])
+@pytest.mark.parametrize("steps", [-1, MAX_EMBEDDING_STEPS + 1])
 def test_steps_out_of_range(steps):
-    with pytest.raises(ValueError, match=rf"^steps must be 0 … {MAX_STEPS}, got {steps}$"):
+    with pytest.raises(ValueError, match=rf"^steps must be 0 … {MAX_EMBEDDING_STEPS}, got {steps}$"):
         next(train_embeddings(COUNTS, d_model=2, seed=0, steps=steps))
 
 
@@ -202,8 +206,11 @@ def test_no_pair():
 
 
 def layer_of(text: str = "猫が魚を食べる", **changes: str | int):
-    settings = {"corpus": "", "language": "ja", "d_model": 4, "seed": 0, "steps": 20}
-    return trained_layer(tokenize(text), **(settings | changes))
+    return trained_layer(tokenize(text), training_of(**changes))
+
+
+def training_of(**changes: str | int) -> LayerTraining:
+    return LayerTraining(**({"corpus": "", "language": "ja", "d_model": 4, "seed": 0, "steps": 20} | changes))
 
 
 def test_the_vocabulary_is_unknown_then_the_corpus_then_the_text():
@@ -250,7 +257,7 @@ def test_the_text_changes_no_trained_row():
 
 def test_the_same_arguments_give_the_same_numbers():
     _, first = layer_of(seed=3)
-    inspect.getmodule(trained_layer)._trained_rows.cache_clear()
+    embeddings._kept.clear()
     threads = torch.get_num_threads()
     try:
         torch.set_num_threads(1 if threads > 1 else 2)
@@ -272,8 +279,38 @@ def test_other_arguments_give_other_numbers():
     assert not any(torch.equal(a, b) for i, a in enumerate(layers) for b in layers[:i])
 
 
-def test_the_cache_is_bounded():
-    assert inspect.getmodule(trained_layer)._trained_rows.cache_info().maxsize == 64
+def test_a_kept_layer_is_not_trained_again(monkeypatch):
+    embeddings._kept.clear()
+    assert not is_kept(training_of())
+    _, first = layer_of()
+    assert is_kept(training_of())
+    monkeypatch.setattr(embeddings, "train_embeddings", None)
+    assert torch.equal(layer_of()[1], first)
+
+
+@pytest.mark.parametrize("stop", [0, 1, 7])
+def test_where_a_training_is_stopped_is_the_layer_of_that_many_steps(stop):
+    embeddings._kept.clear()
+    _, expected = layer_of(steps=stop)
+    embeddings._kept.clear()
+    reached = next(found for found in train_layer(training_of(steps=30)) if found.step == stop)
+    keep_layer(training_of(steps=30), reached)
+    assert is_kept(training_of(steps=stop))
+    assert not is_kept(training_of(steps=30))
+    assert torch.equal(layer_of(steps=stop)[1], expected)
+
+
+def test_training_a_layer_is_training_on_its_corpus():
+    *_, last = train_layer(training_of(corpus=TEXT, d_model=3, seed=1))
+    assert torch.equal(last.w, last_of(COUNTS, d_model=3, seed=1, steps=20).w)
+
+
+def test_the_layers_asked_for_last_are_kept(monkeypatch):
+    monkeypatch.setattr(embeddings, "_MOST_KEPT", 2)
+    embeddings._kept.clear()
+    for seed in (1, 2, 1, 3):
+        layer_of(steps=0, seed=seed)
+    assert [seed for seed in (1, 2, 3) if is_kept(training_of(steps=0, seed=seed))] == [1, 3]
 
 
 @pytest.mark.parametrize(
@@ -282,7 +319,7 @@ def test_the_cache_is_bounded():
         ({"language": "fr"}, r"^language must be one of ja, en, got 'fr'$"),
         ({"corpus": "cat. dog."}, r"^a sentence of the corpus must hold at least 2 different words, got at most 1$"),
         ({"corpus": "a b", "d_model": 8}, r"^corpus and text together must hold at least 8 different words, got 7$"),
-        ({"steps": -1}, rf"^steps must be 0 … {MAX_STEPS}, got -1$"),
+        ({"steps": -1}, rf"^steps must be 0 … {MAX_EMBEDDING_STEPS}, got -1$"),
         ({"d_model": 0}, r"^d_model must be at least 1, got 0$"),
     ],
     ids=str,
@@ -310,7 +347,7 @@ def test_words_of_a_kind_move_together(language, d_model, seed):
     purities = [
         neighbour_purity(w_e[1:], words, KINDS)
         for steps in (0, DEFAULT_STEPS)
-        for _, w_e in [trained_layer((), corpus="", language=language, d_model=d_model, seed=seed, steps=steps)]
+        for _, w_e in [layer_of("", language=language, d_model=d_model, seed=seed, steps=steps)]
     ]
     assert purities[0] < 0.4
     assert purities[1] > LOWEST_PURITY[d_model]
@@ -319,12 +356,12 @@ def test_words_of_a_kind_move_together(language, d_model, seed):
 @pytest.mark.parametrize("steps", [DEFAULT_STEPS, 2 * DEFAULT_STEPS])
 @pytest.mark.parametrize("language", CORPUS_LANGUAGES)
 def test_trained_entries_have_roughly_unit_size(language, steps):
-    _, w_e = trained_layer((), corpus="", language=language, d_model=4, seed=0, steps=steps)
+    _, w_e = layer_of("", language=language, steps=steps)
     assert 0.7 < w_e.square().mean().sqrt() < 2
 
 
 def test_entries_stay_readable_on_a_tiny_corpus():
-    _, w_e = trained_layer((), corpus="a b. c d. e f", language="en", d_model=4, seed=0, steps=500)
+    _, w_e = layer_of("", corpus="a b. c d. e f", language="en", steps=500)
     assert w_e.abs().max() < 6
 
 

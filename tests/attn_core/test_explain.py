@@ -13,18 +13,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attn_core import Lesson, LessonTrace, run_lesson
+from attn_core.edits import Edit
 from attn_core.explain import (
     Explanation,
     explain,
     explain_cosine,
+    explain_head_size,
+    explain_masked_weight,
+    explain_position,
     explain_product,
     explain_scaled,
+    explain_shares,
     explain_weight,
 )
+from attn_core.masking import mask_effect
+from attn_core.masks import HiddenKeys
 from attn_core.numbers import is_exact
 from attn_core.palette import NEUTRAL, ROLE_COLORS
 from attn_core.softmax import SoftmaxSettings, softmax_steps
-from attn_core.stages import STEPS, Matrix, Stage, stage
+from attn_core.stages import STEPS, Matrix, Stage, share_stage, stage
 from tests.attn_core.latex import assert_well_formed, colored, number, relation, summands, uncolored
 
 words = st.lists(st.sampled_from(["the", "cat", "sat", "zebra", "<b>", "猫", "私は"]), min_size=1, max_size=4)
@@ -74,8 +81,8 @@ def test_two_by_two() -> None:
     ]
     assert (worked.row, worked.column, worked.total, worked.decimals, worked.exact) == (0, 1, -7.25, 2, True)
     assert worked.latex == (
-        r"o_{0,1} = \textcolor{#7A5BC7}{1.5} \cdot \textcolor{#009E73}{0.5}"
-        r" + \textcolor{#7A5BC7}{(-2.0)} \cdot \textcolor{#009E73}{4.0}",
+        r"o_{0,1} = \textcolor{#9281F0}{1.5} \cdot \textcolor{#009E73}{0.5}"
+        r" + \textcolor{#9281F0}{(-2.0)} \cdot \textcolor{#009E73}{4.0}",
         "= 0.75 + (-8.00)",
         r"= \boldsymbol{-7.25}",
     )
@@ -84,7 +91,7 @@ def test_two_by_two() -> None:
 def test_a_single_term_needs_no_line_of_products() -> None:
     worked = explain_product(product([[1.0]], [[-0.5]]), 0, 0)
     assert worked.latex == (
-        r"o_{0,0} = \textcolor{#7A5BC7}{1} \cdot \textcolor{#009E73}{(-0.5)}",
+        r"o_{0,0} = \textcolor{#9281F0}{1} \cdot \textcolor{#009E73}{(-0.5)}",
         r"= \boldsymbol{-0.5}",
     )
 
@@ -215,7 +222,7 @@ def test_where_it_says_equal_it_is_equal(fields: dict) -> None:
         assert relation(worked.latex[-1]) == ("=" if worked.exact else r"\approx")
         if worked.exact and len(worked.terms) > 1:
             assert sum(p for [p] in summands(worked.latex[1])) == total
-        if shown.step != "output":
+        if shown.step not in ("output", "y"):
             assert worked.exact
             assert sum(left * right for left, right in factors) == total
 
@@ -285,8 +292,8 @@ def test_the_division_is_equal_only_where_nothing_was_rounded(fields: dict) -> N
     size = lesson.d_model
     assert symbol == {"sqrt_d_k": rf"\sqrt{{{size}}}", "none": "1", "d_k": str(size)}[lesson.scale]
     assert float(score) == pytest.approx(trace.attention.scores[0, 0].item(), abs=1e-12)
-    assert float(divisor) == pytest.approx(lesson.divisor, abs=5.1e-5)
-    assert (divides == "=") == (Decimal(divisor) == Decimal(lesson.divisor))
+    assert float(divisor) == pytest.approx(trace.divisor, abs=5.1e-5)
+    assert (divides == "=") == (Decimal(divisor) == Decimal(trace.divisor))
     value = trace.attention.scaled[0, 0].item()
     assert float(number(scaled)) == pytest.approx(value, abs=5.1e-5)
     if equals == "=":
@@ -340,6 +347,39 @@ def test_the_cosine_against_plain_python(fields: dict) -> None:
     if 0 not in lengths:
         printed = [float(text) for text in re.findall(r"-?\d+\.\d{4}", line)]
         assert printed == pytest.approx([inner, *lengths, inner / math.prod(lengths)], abs=5.1e-5)
+
+
+# Long sums.
+
+
+def test_of_a_long_sum_the_first_and_the_largest_terms_are_written() -> None:
+    factors = [0.5, 0.1, -0.2, 0.3, 9.0, 0.2, -8.0, *[0.1] * 8, 7.0, 0.0, -6.0]
+    found = explain_product(product([factors], [[1.0]] * 18), 0, 0)
+    factors_line, products_line, total_line = map(uncolored, found.latex)
+    written = ["0.5", "0.1", "(-0.2)", "9.0", "(-8.0)", "7.0", "(-6.0)"]
+    assert factors_line == " + ".join([rf"{factor} \cdot 1" for factor in ["o_{0,0} = 0.5", *written[1:]]] + ["R_{11}"])
+    assert products_line == f"= {' + '.join(written)} + 1.3"
+    assert total_line == r"= \boldsymbol{3.7}"
+    assert found.n_rest == 11
+    assert len(found.terms) == 18
+
+
+def test_a_sum_as_long_as_a_lesson_allows_is_written_in_full() -> None:
+    found = explain_product(product([[0.1] * 16], [[1.0]] * 16), 0, 0)
+    assert found.n_rest == 0
+    assert found.latex[0].count(r"\cdot") == 16
+
+
+@given(st.lists(st.integers(-99, 99), min_size=1, max_size=40))
+def test_what_is_written_adds_up(factors: list[int]) -> None:
+    tenth = [factor / 10 for factor in factors]
+    found = explain_product(product([tenth], [[1.0]] * len(tenth)), 0, 0)
+    if len(tenth) > 1:
+        assert (
+            sum(number[0] for number in summands(found.latex[1].replace(r"\textcolor{#8A8A8A}{\cdots}", "0")))
+            == Decimal(sum(factors)) / 10
+        )
+    assert found.total == pytest.approx(sum(tenth))
 
 
 # One weight.
@@ -400,6 +440,16 @@ def test_tiny_exponentials_never_read_zero_over_zero() -> None:
     )
 
 
+def test_of_a_long_row_the_chosen_and_the_largest_exponentials_are_written() -> None:
+    row = [0.0, -9.0, *[math.log(2)] * 2, *[-math.inf] * 10, *[math.log(4)] * 2, math.log(3)]
+    tiny = r"1.2341 \cdot 10^{-4}"
+    _, powers, sums, weight = logits(row)
+    shifted = ("-9.0000", "0.6931", "1.3863", "1.3863", "1.0986")
+    assert powers.endswith(rf"\approx {' + '.join(f'e^{{{power}}}' for power in shifted)} + R_{{12}}")
+    assert sums == rf"\approx {tiny} + 2.0000 + 4.0000 + 4.0000 + 3.0000 + 3.0000 \approx 16.0001"
+    assert weight == rf"a_{{0,1}} \approx {tiny} \,/\, 16.0001 \approx \boldsymbol{{0.0000}}"
+
+
 def test_the_weight_of_the_default_lesson() -> None:
     trace = run_lesson(Lesson())
     lines = explain_weight(softmax_steps(trace.attention.masked, SoftmaxSettings()), 2, 0)
@@ -419,3 +469,179 @@ def test_a_long_one_hot_product_shows_the_ends_and_the_neighbours_of_the_one() -
     assert worked.latex[0].count(r"\cdot ") == len(shown)
     assert worked.latex[0].count(r"\cdots") == sum(b - a > 1 for a, b in itertools.pairwise(shown))
     assert worked.total == trace.x[0, 0].item()
+
+
+# Several heads.
+
+
+def test_a_head_s_output_keeps_the_number_that_its_column_has_in_the_whole() -> None:
+    trace = run_lesson(Lesson(n_heads=2, head=1))
+    first = explain(trace, "output", 2, 0)
+    assert first.latex[0].startswith(r"o_{2,2} \approx ")
+    assert first.total == pytest.approx(float(trace.joined[2, 2]))
+    assert explain(trace, "scores", 2, 0).latex[0].startswith("s_{2,0} = ")
+    with pytest.raises(IndexError, match=r"^cell \(2, 2\) is outside 4 × 2$"):
+        explain(trace, "output", 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("fields", "size", "divisor"),
+    [
+        ({}, r"d_k = d_{\text{model}} / H = 4 / 1 = \boldsymbol{4}", r"\sqrt{d_k} = \sqrt{4} = \boldsymbol{2}"),
+        (
+            {"n_heads": 2},
+            r"d_k = d_{\text{model}} / H = 4 / 2 = \boldsymbol{2}",
+            r"\sqrt{d_k} = \sqrt{2} \approx \boldsymbol{1.4142}",
+        ),
+        (
+            {"d_model": 16, "n_heads": 4, "scale": "d_k"},
+            r"d_k = d_{\text{model}} / H = 16 / 4 = \boldsymbol{4}",
+            r"d_k = \boldsymbol{4}",
+        ),
+        ({"n_heads": 4, "scale": "none"}, r"d_k = d_{\text{model}} / H = 4 / 4 = \boldsymbol{1}", r"\boldsymbol{1}"),
+    ],
+    ids=str,
+)
+def test_how_many_columns_a_head_has(fields: dict, size: str, divisor: str) -> None:
+    lines = explain_head_size(run_lesson(Lesson(**fields)))
+    assert lines == (size, divisor)
+    assert all(assert_well_formed(line) is None for line in lines)
+
+
+@pytest.mark.parametrize("n_heads", [2, 4])
+def test_the_heads_shares_of_a_cell(n_heads: int) -> None:
+    trace = run_lesson(Lesson(n_heads=n_heads, second_text="I am a dog you"))
+    name, terms, total = explain_shares(trace, 2, 3)
+    assert name == r"y_{2,3} = \textstyle\sum_h y^{(h)}_{2,3}"
+    printed = [float(text.strip("() ")) for text in terms.removeprefix(r"\approx").split("+")]
+    shares = [float(share_stage(trace.with_head(head)).result.values[2, 3]) for head in range(n_heads)]
+    assert printed == pytest.approx(shares, abs=0.00005)
+    assert total == rf"\approx \boldsymbol{{{float(trace.y[2, 3]):.4f}}}"
+    shown = explain_product(share_stage(trace.with_head(1)), 2, 3)
+    assert shown.latex[0].startswith(r"y^{(1)}_{2,3} \approx ")
+    assert shown.total == pytest.approx(shares[1])
+
+
+def test_the_share_of_a_single_head_is_everything() -> None:
+    trace = run_lesson(Lesson())
+    assert explain_shares(trace, 0, 1) == (
+        r"y_{0,1} = \textstyle\sum_h y^{(h)}_{0,1}",
+        rf"\approx \boldsymbol{{{float(trace.y[0, 1]):.4f}}}",
+    )
+
+
+# Masks.
+
+
+def masked_weight(row: int, column: int, **fields: object) -> tuple[str, ...]:
+    lines = explain_masked_weight(mask_effect(run_lesson(Lesson(**fields))), row, column)
+    assert all(assert_well_formed(line) is None for line in lines)
+    return lines
+
+
+def test_a_visible_weight_is_a_larger_share() -> None:
+    effect = mask_effect(run_lesson(Lesson(mask="causal")))
+    without, hidden, weight = effect.without.values[1, 0], effect.hidden[1, 0], effect.weights.values[1, 0]
+    assert masked_weight(1, 0, mask="causal") == (
+        rf"h_{{1}} = \textstyle\sum_{{l:\,m_{{1,l}}=-\infty}} a^{{\ast}}_{{1,l}} \approx {hidden:.4f}",
+        rf"a_{{1,0}} = a^{{\ast}}_{{1,0}} \,/\, (1 - h_{{1}}) \approx {without:.4f} \,/\, {1 - hidden:.4f} "
+        rf"\approx \boldsymbol{{{weight:.4f}}}",
+    )
+    assert weight == pytest.approx(without / (1 - hidden))
+
+
+def test_a_hidden_weight_is_0() -> None:
+    assert masked_weight(1, 2, mask="causal") == (
+        r"z_{1,2} + m_{1,2} = z_{1,2} - \infty = -\infty",
+        r"a_{1,2} \propto e^{-\infty} = \boldsymbol{0}",
+    )
+
+
+@pytest.mark.parametrize(("row", "fields"), [(3, {"mask": "causal"}), (1, {})])
+def test_a_row_without_hidden_keys_is_what_it_was(row: int, fields: dict) -> None:
+    weight = run_lesson(Lesson()).attention.weights[row, 0]
+    assert masked_weight(row, 0, **fields) == (
+        rf"a_{{{row},0}} = a^{{\ast}}_{{{row},0}} \approx \boldsymbol{{{weight:.4f}}}",
+    )
+
+
+def test_small_shares_are_powers_of_ten_and_none_is_0_over_0() -> None:
+    drawn = {"mask": "drawn", "hidden": (HiddenKeys(0, (0,)),)}
+    far = tuple(Edit("W_Q", i, j, float(i == j)) for i in range(4) for j in range(4))
+    far += tuple(Edit("W_K", i, j, float(i == j)) for i in range(4) for j in range(4))
+    keys = [[5.0, 0, 0, 0], [0.5, 0, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]]
+    x = tuple(Edit("x", i, j, float(n)) for i, row in enumerate(keys) for j, n in enumerate(row))
+    _, share = masked_weight(0, 1, edits=(*far, *x), **drawn)  # scores 12.5, 1.25, 0, 0
+    assert share.count(r"\cdot 10^{") == 2
+    further = (*far, *x, Edit("x", 0, 0, 100.0))  # e^-5000: not even a float64 of its own
+    _, share = masked_weight(0, 1, edits=further, **drawn)
+    assert r"0.0000 \,/\, 0.0000" not in share
+    assert share.startswith(r"a_{0,1} = e^{z_{0,1}} \,/\, \textstyle\sum_{l:\,m_{0,l}=0} e^{z_{0,l}} \approx")
+
+
+# Positions.
+
+
+def position_entry(row: int, column: int, positions: str, **fields: object) -> tuple[str, ...]:
+    lines = explain_position(run_lesson(Lesson(positions=positions, **fields)), positions, row, column)
+    assert all(assert_well_formed(line) is None for line in lines)
+    return tuple(uncolored(line) for line in lines)
+
+
+def test_a_sinusoidal_entry() -> None:
+    """私は学生です: x of 学生 is −1.6, 0.2, 0.6, −0.6."""
+    assert position_entry(2, 0, "sinusoidal") == (
+        r"\theta_{2,0} = 2 \,/\, 10000^{2 \cdot 0 / 4} = 2",
+        r"p_{2,0} = \sin(\theta_{2,0}) \approx 0.9093",
+        r"x_{2,0} + p_{2,0} \approx -1.6 + 0.9093 \approx \boldsymbol{-0.6907}",
+    )
+    assert position_entry(2, 3, "sinusoidal") == (
+        r"\theta_{2,3} = 2 \,/\, 10000^{2 \cdot 1 / 4} = 0.02",
+        r"p_{2,3} = \cos(\theta_{2,3}) \approx 0.9998",
+        r"x_{2,3} + p_{2,3} \approx -0.6 + 0.9998 \approx \boldsymbol{0.3998}",
+    )
+
+
+def test_the_first_place_is_exact() -> None:
+    assert position_entry(0, 1, "sinusoidal") == (
+        r"\theta_{0,1} = 0 \,/\, 10000^{2 \cdot 0 / 4} = 0",
+        r"p_{0,1} = \cos(\theta_{0,1}) = 1",
+        r"x_{0,1} + p_{0,1} = -0.8 + 1.0 = \boldsymbol{0.2}",
+    )
+
+
+def test_a_slow_pair_s_angle_is_a_power_of_ten() -> None:
+    angle = 1 / 10000 ** (14 / 16)
+    mantissa, exponent = f"{angle:.4e}".split("e")
+    first, second, _ = position_entry(1, 14, "sinusoidal", d_model=16)
+    assert (
+        first == rf"\theta_{{1,14}} = 1 \,/\, 10000^{{2 \cdot 7 / 16}} \approx {mantissa} \cdot 10^{{{int(exponent)}}}"
+    )
+    assert second.endswith(rf"{mantissa} \cdot 10^{{{int(exponent)}}}")
+
+
+def test_a_learned_entry_has_one_decimal() -> None:
+    trace = run_lesson(Lesson(positions="learned"))
+    x, p = float(trace.x[1, 2]), float(trace.asking.p[1, 2])
+    shown = f"({p:.1f})" if p < 0 else f"{p:.1f}"
+    assert position_entry(1, 2, "learned") == (
+        rf"x_{{1,2}} + p_{{1,2}} = {x:.1f} + {shown} = \boldsymbol{{{x + p:.1f}}}",
+    )
+
+
+def test_without_positions_nothing_is_added() -> None:
+    edits = (Edit("p", 2, 0, 0.5),)
+    assert position_entry(2, 0, "none", edits=edits) == (r"x_{2,0} + p_{2,0} = -1.6 + 0.0 = \boldsymbol{-1.6}",)
+
+
+@pytest.mark.parametrize(("positions", "before"), [("sinusoidal", 2), ("learned", 0)])
+def test_a_position_put_in_by_hand(positions: str, before: int) -> None:
+    lines = position_entry(2, 0, positions, edits=(Edit("p", 2, 0, 0.5),))
+    assert lines[before:] == ("p_{2,0} := 0.5", r"x_{2,0} + p_{2,0} = -1.6 + 0.5 = \boldsymbol{-1.1}")
+
+
+def test_both_are_in_the_embeddings_colour() -> None:
+    lines = explain_position(run_lesson(Lesson(positions="sinusoidal")), "sinusoidal", 2, 0)
+    found = [part for line in lines for part in colored(line)]
+    assert {color for color, _ in found} == {ROLE_COLORS["embedding"]}
+    assert [text for _, text in found] == ["p_{2,0}", "x_{2,0}", "p_{2,0}", "-1.6", "0.9093"]

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from attn_core.links import AnyText, Ignored, Linked, OneOf, Real, Whole, YesNo, linked
+from attn_core.links import CutText, Ignored, Linked, OneOf, Real, Whole, YesNo, linked
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Sample(Linked):
     rate: float = linked(0.5, Real(-1e300, 1e300))
     kind: str = linked("plain", OneOf(("plain", "fancy")))
     shown: bool = linked(True, YesNo())
-    note: str = linked("", AnyText())
+    note: str = linked("", CutText(50))
 
 
 fields = st.fixed_dictionaries(
@@ -26,7 +26,7 @@ fields = st.fixed_dictionaries(
         "rate": st.floats(-1e300, 1e300),
         "kind": st.sampled_from(["plain", "fancy"]),
         "shown": st.booleans(),
-        "note": st.text(),
+        "note": st.text(max_size=50),
     }
 )
 
@@ -132,7 +132,7 @@ def test_a_record_refuses_what_a_link_could_not_hold(fields, message):
         (Real(0.0, 1.0), float("inf")),
         (OneOf(("a",)), None),
         (YesNo(), 1),
-        (AnyText(), None),
+        (CutText(50), None),
     ],
     ids=str,
 )

@@ -38,6 +38,25 @@ def test_a_mixture_against_plain_loops(giver, taker, share, d_model, seed):
     assert_close(mixed.after, mixed.weights @ mixed.points)
 
 
+@given(st.sampled_from([1, 2, 4]), st.integers(0, 3), st.integers(0, 9))
+def test_a_mixture_of_one_head_s_values(n_heads, head, key):
+    """Four queries, five keys of another sentence, four columns of values for all heads."""
+    lesson = Lesson(second_text="I am a dog you", n_heads=n_heads, head=min(head, n_heads - 1), key=key)
+    trace = run_lesson(lesson)
+    mixed = mixture(trace, MixingSettings(giver=0, taker=4, moved=0.5))
+    d_k = 4 // n_heads
+    assert list(mixed.columns) == [lesson.head * d_k + column for column in range(d_k)]
+    assert mixed.contributions.shape == (5, d_k)
+    assert mixed.plane == {1: "line", 2: "exact_plane", 4: "pca_plane"}[d_k]
+    own = trace.v[:, mixed.columns.start : mixed.columns.stop]
+    if d_k < 3:
+        assert torch.equal(mixed.points[:, :d_k], own)
+        assert_close(mixed.after[:d_k], mixed.output)
+    if d_k == 1:
+        assert mixed.points[:, 1].tolist() == [0.0] * 5
+        assert sorted(own[list(mixed.corners), 0].tolist()) == [float(own.min()), float(own.max())]
+
+
 def test_places_past_the_text_count_as_its_last_token():
     trace = run_lesson(Lesson(text="猫 犬"))
     mixed = mixture(trace, MixingSettings(giver=0, taker=31, moved=1.0))
@@ -55,6 +74,9 @@ def test_figures_read_back():
     bars = contributions(mixed, trace.tokens)
     assert [list(bar.y) for bar in bars.data[:4]] == mixed.contributions.tolist()
     assert list(bars.data[4].y) == mixed.output.tolist()
+    assert list(bars.layout.xaxis.ticktext) == ["v0", "v1", "v2", "v3"]
+    of_a_head = mixture(run_lesson(Lesson(n_heads=2, head=1)), MixingSettings())
+    assert list(contributions(of_a_head, trace.tokens).layout.xaxis.ticktext) == ["v2", "v3"]
     moved = contributions(mixture(trace, MixingSettings(moved=1.0)), trace.tokens)
     assert moved.layout.yaxis.range == bars.layout.yaxis.range
     picture = hull(mixed, ("<b>", *trace.tokens[1:]))

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attn_core import Lesson, run_lesson
-from attn_core.numbers import LARGE, MAX_DECIMALS, decimals_for, is_exact, scientific, written
+from attn_core.numbers import LARGE, MAX_DECIMALS, compact, decimals_for, is_exact, scientific, written
 
 
 @pytest.mark.parametrize(
@@ -107,3 +107,26 @@ def test_the_default_lesson_is_exact_at_one_two_and_four_decimals(lang: str) -> 
     assert decimals_for(trace.attention.scores) == 4
     assert is_exact(trace.attention.scores, 4)
     assert not is_exact(trace.attention.weights, 4)
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "text"),
+    [
+        (-math.inf, 4, "\u2212∞"),
+        (math.nan, 4, "NaN"),
+        (0.0, 4, "0"),
+        (-1e9, 4, "\u221210⁹"),
+        (-1e4, 4, "\u221210⁴"),
+        (-9984.0, 4, "\u22129984"),
+        (-998244352.0, 4, "\u22129.982·10⁸"),
+        (64.0, 4, "64"),
+        (1e-7, 4, "10⁻⁷"),
+        (2.0**-23, 4, "1.192·10⁻⁷"),
+        (0.25, 4, "0.25"),
+        (0.8371778, 2, "0.84"),
+        (1.1102e-16, 2, "1.1·10⁻¹⁶"),
+        (4.79, 1, "5"),
+    ],
+)
+def test_compact(value: float, digits: int, text: str) -> None:
+    assert compact(value, digits) == text

@@ -1,5 +1,6 @@
 """Every prepared lesson makes the point that its sentence claims."""
 
+import dataclasses
 import json
 import math
 from pathlib import Path
@@ -87,3 +88,69 @@ def test_a_single_word_can_only_attend_to_itself():
     trace = run_lesson(PRESETS["one_word"])
     assert trace.attention.weights.tolist() == [[1.0]]
     assert torch.equal(trace.output, trace.v)
+
+
+@pytest.mark.parametrize("lang", ["ja", "en"])
+def test_two_heads_look_at_the_word_itself_and_at_the_word_before(lang):
+    """At an angle of 90° the score is 0, at 180° −16: the weights are 1, e^−a, e^−a and e^−2a over their sum."""
+    trace = run_lesson(Lesson.from_query(PRESETS["two_heads"].to_query() | {"lang": lang}))
+    near, far = math.exp(-16 / math.sqrt(2)), math.exp(-32 / math.sqrt(2))
+    largest = 1 / (1 + 2 * near + far)
+    itself, before = (head.weights for head in trace.heads)
+    assert itself.argmax(dim=1).tolist() == [0, 1, 2, 3]
+    assert before.argmax(dim=1).tolist() == [0, 0, 1, 2]
+    assert_close(itself.max(dim=1).values, torch.full((4,), largest, dtype=torch.float64))
+    assert_close(before.max(dim=1).values, torch.full((4,), largest, dtype=torch.float64))
+    assert largest > 0.9999
+    assert trace.head == 1
+    assert int(before[trace.lesson.query].argmax()) == trace.lesson.key
+
+
+@pytest.mark.parametrize("lang", ["ja", "en"])
+def test_each_word_looks_at_its_translation(lang):
+    trace = run_lesson(Lesson.from_query(PRESETS["translation_pair"].to_query() | {"lang": lang}))
+    assert trace.tokens == ("私", "は", "学生", "です")
+    assert trace.key_tokens == ("I", "am", "a", "student")
+    weight, rest = math.exp(4.5) / (math.exp(4.5) + 3), 1 / (math.exp(4.5) + 3)
+    expected = [
+        [weight, rest, rest, rest],
+        [0.25] * 4,  # は has no counterpart: it looks at all alike
+        [rest, rest, rest, weight],
+        [rest, weight, rest, rest],
+    ]
+    assert_close(trace.attention.weights, torch.tensor(expected, dtype=torch.float64))
+    assert weight > 0.96
+
+
+def test_under_the_causal_mask_words_added_later_change_no_earlier_output():
+    lesson = PRESETS["causal"]
+    trace = run_lesson(lesson)
+    words = lesson.text.split()
+    for length in range(1, len(words)):
+        shorter = run_lesson(dataclasses.replace(lesson, text=" ".join(words[:length])))
+        assert_close(shorter.output, trace.output[:length])
+    assert not torch.equal(trace.output[0], trace.output[3])  # the two "I" see different words
+    assert torch.equal(trace.x[0], trace.x[3])
+
+
+def test_padding_without_a_mask_takes_weight_from_every_word():
+    trace, bare = run_lesson(PRESETS["padding_seen"]), run_lesson(Lesson())
+    taken = trace.attention.weights[:4, 4:].sum(dim=1)
+    assert float(taken.min()) > 0.1
+    assert_close(trace.attention.weights[:4, :4].sum(dim=1), 1 - taken)
+    assert (trace.attention.weights[:4, :4] < bare.attention.weights).all()
+    assert float((trace.output[:4] - bare.output).abs().max()) > 0.1
+
+
+def test_padding_with_its_mask_leaves_the_words_as_they_were():
+    trace, bare = run_lesson(PRESETS["padding_hidden"]), run_lesson(Lesson())
+    assert trace.attention.weights[:, 4:].abs().max() == 0
+    assert_close(trace.output[:4], bare.output)
+
+
+def test_positions_tell_equal_words_apart():
+    trace, without = run_lesson(PRESETS["equal_words_apart"]), run_lesson(PRESETS["identical_words"])
+    assert trace.tokens == without.tokens
+    assert trace.tokens[0] == trace.tokens[3]
+    assert torch.equal(without.output[0], without.output[3])
+    assert float((trace.output[0] - trace.output[3]).abs().max()) > 0.5

@@ -13,13 +13,19 @@ import attn_core
 
 PUBLIC = {
     "AttentionTrace",
+    "BlindQueryError",
+    "Edit",
+    "HiddenKeys",
     "Lesson",
     "LessonTrace",
+    "MultiHeadSelfAttention",
     "SimpleSelfAttention",
     "Vocabulary",
     "attend",
+    "make_mask",
     "one_hot",
     "run_lesson",
+    "sinusoidal",
     "tokenize",
 }
 HEAVY = ("streamlit", "plotly", "transformers", "fugashi")

@@ -321,17 +321,23 @@ def test_pieces_are_bounded(entries: str, monkeypatch: pytest.MonkeyPatch) -> No
     experiment = ScalingSettings(entries=entries, n_samples=1_000_000, largest_d_k=4096)
     seen: dict[int, range] = {}
 
-    def note(_: object, indices: range) -> Iterator[object]:
+    def note(_n_threads: int, _work: object, indices: range) -> Iterator[object]:
         seen[d_k] = indices
         raise GeneratorExit
 
-    monkeypatch.setattr(scaling, "on_all_cores", note)
+    monkeypatch.setattr(scaling, "on_threads", note)
     for d_k in experiment.d_ks:
         with pytest.raises(GeneratorExit):
-            next(scaling._pieces(experiment, d_k))
+            next(scaling._pieces(experiment, d_k, 2))
         numbers, samples = (len(seen[d_k]) * of(d_k, entries) for of in (numbers_per_block, block_size))
         assert samples <= 2**16
         assert numbers <= 2**24 or (entries == "linear" and len(seen[d_k]) == 1)
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_the_numbers_do_not_depend_on_the_threads(n_threads: int) -> None:
+    several_blocks = ScalingSettings(n_samples=30_000, largest_d_k=8)
+    assert list(variance_experiment(several_blocks, n_threads=n_threads)) == list(variance_experiment(several_blocks))
 
 
 def test_it_can_be_stopped_at_any_piece() -> None:

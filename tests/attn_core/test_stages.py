@@ -1,5 +1,6 @@
 """The stages: each is a product of two matrices with their names, labels and roles."""
 
+import dataclasses
 import inspect
 import math
 
@@ -14,8 +15,13 @@ from attn_core.palette import ROLE_COLORS
 from attn_core.softmax import SoftmaxSettings, softmax_steps
 from attn_core.stages import (
     STEPS,
+    THREAD_STEPS,
+    Parts,
+    heads_weights,
+    last_step,
     neighbouring_cell,
     pairwise,
+    share_stage,
     similarity_view,
     softmax_matrices,
     stage,
@@ -30,6 +36,8 @@ lessons = st.fixed_dictionaries(
         "scale": st.sampled_from(["sqrt_d_k", "none", "d_k"]),
     }
 )
+# Two heads of three columns each; four queries, five keys of another sentence.
+CROSS = Lesson(lang="en", second_text="I am a dog you", d_model=6, n_heads=2, head=1)
 
 
 @pytest.mark.parametrize("lang", ["ja", "en"])
@@ -50,17 +58,20 @@ def test_the_stages_of_the_default_lesson(lang: str) -> None:
         ("k", x, ("W_K", "w", "weight", "4 × 4"), ("K", "k", "key", "4 × 4")),
         ("v", x, ("W_V", "w", "weight", "4 × 4"), ("V", "v", "value", "4 × 4")),
         ("scores", ("Q", "q", "query", "4 × 4"), (r"K^{\top}", "k", "key", "4 × 4"), ("S", "s", "scores", "4 × 4")),
-        ("output", ("A", "a", "scores", "4 × 4"), ("V", "v", "value", "4 × 4"), ("O", "o", "value", "4 × 4")),
+        ("output", ("A", "a", "weights", "4 × 4"), ("V", "v", "value", "4 × 4"), ("O", "o", "value", "4 × 4")),
+        ("y", ("O", "o", "value", "4 × 4"), ("W_O", "w", "weight", "4 × 4"), ("Y", "y", "embedding", "4 × 4")),
     ]
 
 
 @settings(max_examples=12)
-@given(lessons)
-def test_left_times_right_is_the_result(fields: dict) -> None:
-    trace = run_lesson(Lesson(**fields))
+@given(lessons, st.integers(0, 6), st.sampled_from(["", "I am a dog you"]))
+def test_left_times_right_is_the_result(fields: dict, head: int, second_text: str) -> None:
+    n_heads = fields["d_model"] if head % 2 else 1
+    trace = run_lesson(Lesson(**fields, n_heads=n_heads, head=head, second_text=second_text))
     for step in STEPS:
         shown = stage(trace, step)
         assert shown.step == step
+        assert shown.result.first_column == (trace.head_columns.start if step == "output" else 0)
         assert_close(shown.left.values @ shown.right.values, shown.result.values)
         assert len(shown.left.columns) == len(shown.right.rows) == shown.left.values.shape[1]
         assert (shown.result.rows, shown.result.columns) == (
@@ -76,7 +87,7 @@ def test_left_times_right_is_the_result(fields: dict) -> None:
 def test_the_matrices_are_those_of_the_trace() -> None:
     trace = run_lesson(Lesson(d_model=3, seed=5))
     results = {"x": trace.x, "q": trace.q, "k": trace.k, "v": trace.v}
-    results |= {"scores": trace.attention.scores, "output": trace.output}
+    results |= {"scores": trace.attention.scores, "output": trace.output, "y": trace.y}
     for step, values in results.items():
         assert torch.equal(stage(trace, step).result.values, values)
     assert torch.equal(stage(trace, "x").right.values, trace.w_e)
@@ -84,6 +95,8 @@ def test_the_matrices_are_those_of_the_trace() -> None:
         assert torch.equal(stage(trace, step).right.values, weights)
     assert torch.equal(stage(trace, "scores").right.values, trace.k.T)
     assert torch.equal(stage(trace, "output").left.values, trace.attention.weights)
+    assert torch.equal(stage(trace, "y").left.values, trace.joined)
+    assert torch.equal(stage(trace, "y").right.values, trace.w_o)
 
 
 def test_labels() -> None:
@@ -98,8 +111,93 @@ def test_labels() -> None:
 
 
 def test_an_unknown_step() -> None:
-    with pytest.raises(ValueError, match=r"^step must be one of x, q, k, v, scores, output, got 'z'$"):
+    with pytest.raises(ValueError, match=r"^step must be one of x, q, k, v, scores, output, y, got 'z'$"):
         inspect.unwrap(stage)(run_lesson(Lesson()), "z")
+
+
+# Several heads, and a second sentence.
+
+
+def test_the_matrices_of_a_head_carry_its_number() -> None:
+    trace = run_lesson(CROSS)
+    read = {
+        step: [(m.symbol, m.shape, m.columns[0], m.first_column) for m in (shown.left, shown.right, shown.result)]
+        for step, shown in ((step, stage(trace, step)) for step in STEPS[4:])
+    }
+    assert read == {
+        "scores": [("Q_1", "4 × 3", "q3", 3), (r"K_1^{\top}", "3 × 5", "I", 0), ("S_1", "4 × 5", "I", 0)],
+        "output": [("A_1", "4 × 5", "I", 0), ("V_1", "5 × 3", "v3", 3), ("O_1", "4 × 3", "v3", 3)],
+        "y": [("O", "4 × 6", "o0", 0), ("W_O", "6 × 6", "y0", 0), ("Y", "4 × 6", "y0", 0)],
+    }
+    assert stage(trace, "y").parts == Parts(("O_0", "O_1"), 1)
+    assert stage(run_lesson(Lesson()), "y").parts is None
+
+
+def test_a_head_s_number_of_two_digits_is_one_index() -> None:
+    trace = run_lesson(Lesson(d_model=16, n_heads=16, head=11))
+    assert stage(trace, "scores").result.symbol == "S_{11}"
+
+
+def test_keys_and_values_are_those_of_the_second_sentence() -> None:
+    trace = run_lesson(CROSS)
+    first, second = trace.tokens, ("I", "am", "a", "dog", "you")
+    rows = {step: (stage(trace, step).left.rows, stage(trace, step).result.rows) for step in ("q", "k", "v")}
+    assert rows == {"q": (first, first), "k": (second, second), "v": (second, second)}
+    assert [stage(trace, step).left.symbol for step in ("q", "k", "v")] == ["X", "X_2", "X_2"]
+    scores = stage(trace, "scores").result
+    assert (scores.rows, scores.columns) == (first, second)
+
+
+def test_the_second_sentence_is_a_block_of_the_thread() -> None:
+    matrices = thread(run_lesson(CROSS))
+    assert [(step, matrix.symbol, matrix.shape) for step, matrix in matrices.items()] == [
+        ("one_hot", r"\text{one-hot}", "4 × 10"),
+        ("x", "X", "4 × 6"),
+        ("second", "X_2", "5 × 6"),
+        ("q", "Q", "4 × 6"),
+        ("k", "K", "5 × 6"),
+        ("v", "V", "5 × 6"),
+        ("scores", "S_1", "4 × 5"),
+        ("scaled", r"S_1 / \sqrt{d_k}", "4 × 5"),
+        ("weights", "A_1", "4 × 5"),
+        ("output", "O_1", "4 × 3"),
+        ("joined", "O", "4 × 6"),
+        ("y", "Y", "4 × 6"),
+    ]
+    both = thread(run_lesson(dataclasses.replace(CROSS, positions="sinusoidal", mask="causal")))
+    assert (both["inputs"].symbol, both["second"].symbol) == ("X + P", "X_2 + P_2")
+    assert tuple(both) == THREAD_STEPS
+
+
+def test_a_thread_without_the_step_shows_the_one_before() -> None:
+    plain, cross = thread(run_lesson(Lesson())), thread(run_lesson(CROSS))
+    assert {step: last_step(plain, step) for step in THREAD_STEPS} == {
+        **{step: step for step in plain},
+        "inputs": "x",
+        "second": "x",
+        "masked": "scaled",
+        "joined": "output",
+        "y": "output",
+    }
+    assert last_step(cross, "second") == "second"
+
+
+def test_the_weights_of_every_head() -> None:
+    trace = run_lesson(CROSS)
+    for head, matrix in enumerate(heads_weights(trace)):
+        assert (matrix.symbol, matrix.role) == (f"A_{head}", "weights")
+        assert torch.equal(matrix.values, trace.heads[head].weights)
+
+
+def test_a_head_s_share_is_its_outputs_times_its_rows_of_w_o() -> None:
+    trace = run_lesson(CROSS)
+    shown = share_stage(trace)
+    assert [m.symbol for m in (shown.left, shown.right, shown.result)] == ["O_1", "W_O^{(1)}", "Y^{(1)}"]
+    assert (shown.left.columns, shown.right.rows) == (("o3", "o4", "o5"),) * 2
+    assert torch.equal(shown.left.values, trace.heads[1].output)
+    assert torch.equal(shown.right.values, trace.w_o[3:])
+    total = sum(share_stage(trace.with_head(head)).result.values for head in range(2))
+    assert_close(total, trace.y)
 
 
 # The numeric thread.
@@ -112,7 +210,9 @@ def test_the_thread_in_order(fields: dict) -> None:
     attention = trace.attention
     arrays = [trace.one_hot, trace.x, trace.q, trace.k, trace.v]
     arrays += [attention.scores, attention.scaled, attention.weights, attention.output]
-    matrices = thread(trace)
+    named = thread(trace)
+    assert list(named) == ["one_hot", "x", "q", "k", "v", "scores", "scaled", "weights", "output"]
+    matrices = list(named.values())
     assert [m.symbol for m in matrices[:6] + matrices[7:]] == [r"\text{one-hot}", *"XQKVSAO"]
     for matrix, values in zip(matrices, arrays, strict=True):
         assert torch.equal(matrix.values, values)
@@ -124,7 +224,7 @@ def test_the_thread_in_order(fields: dict) -> None:
 @pytest.mark.parametrize(("scale", "symbol"), [("sqrt_d_k", r"S / \sqrt{d_k}"), ("none", "S / 1"), ("d_k", "S / d_k")])
 def test_the_name_of_the_scaled_scores_tells_the_divisor(scale: str, symbol: str) -> None:
     trace = run_lesson(Lesson(scale=scale))
-    assert similarity_view(trace, "scaled").result.symbol == thread(trace)[6].symbol == symbol
+    assert similarity_view(trace, "scaled").result.symbol == thread(trace)["scaled"].symbol == symbol
 
 
 def test_views_of_the_similarity() -> None:
@@ -159,7 +259,8 @@ def test_pairwise_distances_and_cosines() -> None:
 def test_one_hot_vectors_are_all_equally_far_apart() -> None:
     trace = run_lesson(Lesson())
     off = ~torch.eye(4, dtype=torch.bool)
-    assert set(pairwise(trace.one_hot, trace.tokens, "distance", "v").values[off].tolist()) == {math.sqrt(2)}
+    apart = pairwise(trace.one_hot, trace.tokens, "distance", "v").values[off]
+    assert_close(apart, torch.full_like(apart, math.sqrt(2)))
     assert set(pairwise(trace.one_hot, trace.tokens, "cosine", "v").values[off].tolist()) == {0.0}
 
 
@@ -172,7 +273,11 @@ def test_softmax_matrices() -> None:
     assert torch.equal(weights.values, steps.weights)
     assert [m.symbol for m in (z, powers, weights)] == ["z", "e^z", "A"]
     assert [m.unit_range for m in (z, powers, weights)] == [False, False, True]
-    assert {(m.rows, m.columns, m.role) for m in (z, powers, weights)} == {(trace.tokens, trace.tokens, "scores")}
+    assert {(m.rows, m.columns) for m in (z, powers, weights)} == {(trace.tokens, trace.tokens)}
+    assert [m.role for m in (z, powers, weights)] == ["scores", "scores", "weights"]
+    crossed = run_lesson(CROSS)
+    steps = softmax_steps(crossed.attention.masked, SoftmaxSettings())
+    assert softmax_matrices(crossed, steps)[2].symbol == "A_1"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from attn_core import Vocabulary, one_hot, tokenize
-from attn_core.tokens import MAX_CHARACTERS, UNKNOWN, clean_text
+from attn_core.limits import MAX_CHARACTERS
+from attn_core.tokens import UNKNOWN, clean_text
 
 FAMILY = "👨\u200d👩\u200d👧\u200d👦"
 FLAG = "🇯🇵"

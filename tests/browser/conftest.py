@@ -1,13 +1,15 @@
 """A real browser on the real server: one browser and one warm server for all, a fresh server where it matters."""
 
 import contextlib
+import functools
 import shutil
 import socket
 import subprocess
 import sys
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -24,6 +26,7 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
     "--no-first-run",
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # no test reaches another host, even by mistake
 ]
 PROBES = ("_stcore/health", "_stcore/host-config")  # Streamlit asks for them under the page's path and gets a 404
 LOCALES = {"ja": "ja-JP", "en": "en-US"}
@@ -36,18 +39,24 @@ Visit = Callable[..., Page]
 class Server:
     """The app on a free port of this machine; started at once, ready after `wait`."""
 
-    def __init__(self, log: Path) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+    def __init__(
+        self,
+        log: Path,
+        others: Mapping[str, str] = MappingProxyType({}),
+        *,
+        port: int | None = None,
+        program: str = "streamlit",
+    ) -> None:
+        self.port = port or _free_port()
         self.address, self._log = f"http://127.0.0.1:{self.port}", log
         options = {
             "server.headless": "true",
             "server.address": "127.0.0.1",
             "server.port": self.port,
             "server.fileWatcherType": "none",
+            **others,
         }
-        command = [sys.executable, "-m", "streamlit", "run", "app.py", *(f"--{k}={v}" for k, v in options.items())]
+        command = [sys.executable, "-m", program, "run", "app.py", *(f"--{k}={v}" for k, v in options.items())]
         with log.open("wb") as output:
             self._process = subprocess.Popen(command, cwd=ROOT, stdout=output, stderr=subprocess.STDOUT)
 
@@ -69,8 +78,21 @@ class Server:
         try:
             self._process.wait(20)
         except subprocess.TimeoutExpired:  # a run in full work
-            self._process.kill()
-            self._process.wait()
+            self.kill()
+
+    def kill(self) -> None:
+        """As a machine dies: without a word to anybody."""
+        self._process.kill()
+        self._process.wait()
+
+    def signal(self, number: int) -> None:
+        self._process.send_signal(number)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 @pytest.fixture(scope="session")
@@ -110,12 +132,19 @@ def fresh_server(_fresh_servers: Callable[[], Server]) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def browser(request: pytest.FixtureRequest) -> Browser:
+    return _chromium(request.config)
+
+
+@functools.cache
+def _chromium(config: pytest.Config) -> Browser:
+    """One for a whole process: folders that take this fixture over have one of their own, and Playwright runs once."""
     path = next(filter(None, map(shutil.which, BROWSERS)), None)  # else the one that playwright has installed
-    with sync_playwright() as driver:
-        chromium = driver.chromium.launch(executable_path=path, args=FLAGS)
-        yield chromium
-        chromium.close()
+    driver = sync_playwright().start()
+    chromium = driver.chromium.launch(executable_path=path, args=FLAGS)
+    config.add_cleanup(driver.stop)
+    config.add_cleanup(chromium.close)
+    return chromium
 
 
 @pytest.fixture(scope="session")
@@ -151,6 +180,7 @@ def visit(server: str, context: Callable[[str, int, str], BrowserContext]) -> It
     yield visit
     for page in pages:
         faults += [f"exception: {text}" for text in page.locator("[data-testid=stException]").all_inner_texts()]
+        faults += [f"fault: {text}" for text in page.locator(".st-key-fault").all_inner_texts()]
         faults += [f"dialog: {text}" for text in page.locator("[role=dialog]").all_inner_texts()]
         faults += ["page not found"] * page.get_by_text("Page not found").count()
         page.close()

@@ -18,14 +18,29 @@ _PLOT = "document.querySelector(`.st-key-${key} .js-plotly-plot`)"
 _PRINTED = r"""() => [...document.querySelectorAll('[data-testid=stMain] .katex')]
   .filter(k => k.querySelector('annotation').textContent.includes('\\boldsymbol'))
   .map(k => k.querySelector('.katex-html').textContent)"""
-_CELL = f"""([key, row, column]) => {{
+_CELL = f"""([key, place]) => {{
   const plot = {_PLOT}
-  const targets = plot.data.find(trace => trace.customdata?.[0]?.length === 2)
-  const i = targets.customdata.findIndex(([r, c]) => r === row && c === column)
+  const targets = plot.data.find(trace => trace.customdata?.[0]?.length === place.length)
+  const i = targets.customdata.findIndex(one => one.every((n, j) => n === place[j]))
   plot.scrollIntoView({{block: 'center'}})
   const {{xaxis, yaxis}} = plot._fullLayout, box = plot.getBoundingClientRect()
   return [box.left + xaxis._offset + xaxis.l2p(targets.x[i]), box.top + yaxis._offset + yaxis.l2p(targets.y[i])]
 }}"""
+
+_INJECTED = r"""() => {
+  const leads = ['href', 'xlink:href', 'src', 'srcset', 'srcdoc', 'data', 'action', 'formaction', 'poster']
+  const elsewhere = value => {
+    try {
+      const url = new URL(value, location)
+      return /example(.org)?$/.test(url.hostname) || /^(javascript|vbscript|mailto|file):|^data:text/.test(url)
+    } catch { return false }
+  }
+  const hostile = ({name, value}) => (name.startsWith('on') && value.includes('alert'))
+    || (leads.includes(name) && (value === 'x' || elsewhere(value))) || (name === 'style' && /example/.test(value))
+  const main = document.querySelector('[data-testid=stMain]')
+  return [...main.querySelectorAll('*')].filter(e => [...e.attributes].some(hostile)
+    || ['SCRIPT', 'IFRAME', 'BASE', 'META'].includes(e.tagName) && /alert|example/.test(e.outerHTML)).length
+}"""
 
 
 def settle(page: Page) -> None:
@@ -33,25 +48,33 @@ def settle(page: Page) -> None:
     page.wait_for_function(_SETTLED)
 
 
+def wait_for_picture(page: Page, key: str) -> None:
+    """Waits until a picture is there: a page may show it only in a later run of its script."""
+    page.wait_for_function(f"key => {_PLOT}?.data", arg=key)
+    settle(page)
+
+
 def numbers(page: Page, key: str, trace: int) -> np.ndarray:
     """The cells of a picture as the browser holds them."""
-    return np.array(page.evaluate(f"([key, trace]) => {_PLOT}.data[trace].z", [key, trace]))
+    wait_for_picture(page, key)
+    return np.array(page.evaluate(f"([key, trace]) => {_PLOT}.data[trace].z.map(row => [...row])", [key, trace]))
 
 
 def traces(page: Page, key: str) -> list[dict[str, Any]]:
     """Every trace of a picture: its name and its points."""
+    wait_for_picture(page, key)
     return page.evaluate(f"key => {_PLOT}.data.map(t => ({{name: t.name, x: t.x, y: t.y}}))", key)
 
 
-def wait_for_numbers(page: Page, key: str, trace: int, expected: np.ndarray) -> None:
+def wait_for_numbers(page: Page, key: str, trace: int, expected: np.ndarray, within: float = 1e-9) -> None:
     """Waits until a picture holds these cells."""
     page.wait_for_function(
-        f"""([key, trace, expected]) => {{
+        f"""([key, trace, expected, within]) => {{
           const shown = {_PLOT}?.data?.[trace]?.z
           return shown?.length === expected.length && shown.every((row, i) =>
-            row.length === expected[i].length && row.every((n, j) => Math.abs(n - expected[i][j]) < 1e-9))
+            row.length === expected[i].length && row.every((n, j) => Math.abs(n - expected[i][j]) < within))
         }}""",
-        arg=[key, trace, expected.tolist()],
+        arg=[key, trace, expected.tolist(), within],
     )
     settle(page)
 
@@ -69,11 +92,17 @@ def wait_for_total(page: Page, total: float) -> None:
     settle(page)
 
 
-def click_cell(page: Page, key: str, row: int, column: int) -> None:
-    page.mouse.click(*page.evaluate(_CELL, [key, row, column]))
+def click_cell(page: Page, key: str, *place: int) -> None:
+    """A click on the point whose customdata is `place`: row and column, or what else the picture chooses."""
+    page.mouse.click(*page.evaluate(_CELL, [key, place]))
 
 
 def press(page: Page, key: str) -> None:
     """A key for the page itself, not for a field that has the focus."""
     page.evaluate("document.activeElement?.blur()")
     page.keyboard.press(key)
+
+
+def injected(page: Page) -> int:
+    """How many elements there are that a text has put into the page, were it more than text."""
+    return page.evaluate(_INJECTED)

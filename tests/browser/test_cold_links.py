@@ -13,8 +13,8 @@ _DARK, _LIGHT = "20, 19, 26", "255, 255, 255"
 
 @pytest.mark.parametrize("lang", ["ja", "en"])
 @pytest.mark.parametrize("name", [entry.name for entry in PAGES])
-def test_cold_deep_link(visit, fresh_server, name, lang):
-    """The browser speaks the other language: the link decides."""
+def test_cold_deep_link(fresh_server, visit, name, lang):
+    """The browser speaks the other language: the link decides. The page closes before its server stops."""
     path = f"/{'' if name == PAGES[0].name else name}?lang={lang}&seed=3"
     page = visit(path, at=fresh_server, lang="en" if lang == "ja" else "ja", width=390, theme="dark")
     assert page.url == fresh_server + path

@@ -137,10 +137,19 @@ def test_a_bare_address_speaks_the_browsers_language(visit):
 
 def test_a_prepared_link_of_the_plan_opens_its_state(visit):
     page = visit("/?lang=en&seed=9")
-    page.get_by_role("link", name="Inner product against cosine").click()
-    expect(page.locator("h1")).to_have_text("Similarity matrix")
+    page.get_by_role("link", name="Order does not matter, until positions are added").click()
+    expect(page.locator("h1")).to_have_text("Masks and positions")
     settle(page)
-    expect(page).to_have_url(re.compile(r"/similarity\?lang=en&seed=9&view=cosine$"))
-    expected = lesson("lang=en&seed=9")
-    norms = [(expected[name] ** 2).sum(1) ** 0.5 for name in ("q", "k")]
-    wait_for_numbers(page, PICTURE, 2, expected["scores"] / norms[0][:, None] / norms[1])
+    expect(page).to_have_url(re.compile(r"/masks_positions\?lang=en&seed=9&part=order$"))
+    wait_for_numbers(page, "order_before", 0, lesson("lang=en&seed=9")["output"])
+
+
+def test_an_open_share_shows_the_link_of_what_is_seen(visit):
+    page = visit("/similarity?lang=en&query=1&key=0", lang="en")
+    page.locator(".st-key-share_popover button").first.click()
+    link = page.locator("[data-testid=stPopoverBody] [data-testid=stCode]").first
+    expect(link).to_contain_text("query=1")
+    press(page, "ArrowRight")
+    expect(link).to_contain_text("key=1")
+    page.keyboard.press("Escape")
+    expect(link).to_have_count(0)

@@ -5,9 +5,9 @@ import re
 import pytest
 
 from attn_core import Lesson
-from attn_core.tokens import MAX_TOKENS
+from attn_core.limits import MAX_TOKENS
 from pages.shared.shell import PAGES
-from pages.shared.text import plain
+from pages.shared.text import _NOTHING, plain
 from tests.pages.reading import LANGUAGES, PAGE_NAMES, address, charts, figure, readable_fields, warnings, words
 
 NO_TOKEN = {"empty": "", "spaces": " \t\u3000\n ", "invisible": "\u200b\u200d\ufeff\x00\x07"}
@@ -57,7 +57,7 @@ def test_an_unknown_language_is_reported_in_the_browsers(open_page, monkeypatch,
     page, lang = open_page("similarity", lang="de", seed="4"), locale[:2]
     (warning,) = warnings(page)
     assert says(warning, lang, "`lang`", "de", "ja, en")
-    assert page.session_state["Lesson"] == Lesson(lang=lang, seed=4)
+    assert page.session_state["_records"][Lesson] == Lesson(lang=lang, seed=4)
 
 
 def test_a_long_value_is_cut_in_the_warning(open_page):
@@ -87,7 +87,7 @@ def test_texts_that_cannot_be_used_as_they_are(open_page, name):
     for text, part in (
         *((text, "The text holds no word") for text in NO_TOKEN.values()),
         ("x" * 10_000, "500 characters"),
-        (" ".join(["ab"] * 100), "100 tokens; the first 32"),
+        (" ".join(["ab"] * 100), "The last 68 tokens are left out: a sentence may have 32."),
     ):
         page = page.text_input(key="text").set_value(text).run()
         assert not page.exception
@@ -98,7 +98,7 @@ def test_texts_that_cannot_be_used_as_they_are(open_page, name):
 
 @pytest.mark.parametrize(
     ("text", "part"),
-    [*((text, "語がありません") for text in NO_TOKEN.values()), ("x" * 10_000, "500"), ("ab " * 100, "100")],
+    [*((text, "語がありません") for text in NO_TOKEN.values()), ("x" * 10_000, "500"), ("ab " * 100, "68")],
     ids=[*NO_TOKEN, "long", "many"],
 )
 def test_they_are_told_in_japanese(open_page, text, part):
@@ -108,6 +108,36 @@ def test_they_are_told_in_japanese(open_page, text, part):
     assert charts(page)
 
 
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_heads_that_do_not_divide_the_columns(open_page, lang):
+    page = open_page("similarity", lang=lang, d_model="6", n_heads="4")
+    (warning,) = warnings(page)
+    assert says(warning, lang, "`n_heads`", "4", plain("1, 2, 3, 6 (d_model = 6)"))
+    assert page.session_state["_records"][Lesson] == Lesson(lang=lang, d_model=6)
+
+
+@pytest.mark.parametrize("name", PAGE_NAMES)
+def test_a_query_that_sees_nothing(open_page, name):
+    """The mask is left out, and the page goes on."""
+    page = open_page(name, lang="en", text="a b", mask="drawn", hidden="1:0-1 x")
+    assert not page.exception
+    unread, blind = sorted(warnings(page), key=lambda warning: "softmax" in warning)
+    assert says(unread, "en", "`hidden`", "“x”")
+    assert says(blind, "en", plain("1: b"))
+    assert page.session_state["_records"][Lesson].mask == "drawn"
+
+
+@pytest.mark.parametrize("name", PAGE_NAMES)
+def test_odd_second_texts(open_page, name):
+    page = open_page(name, lang="en", second_text="x" * 10_000)
+    (warning,) = warnings(page)
+    assert says(warning, "en", "500 characters")
+    for what in ("streamlit", "script", "combining"):
+        page = open_page(name, lang="en", second_text=ODD[what], query="0", key="0")
+        assert not page.exception, what
+        assert warnings(page) == [], what
+
+
 @pytest.mark.parametrize("name", PAGE_NAMES)
 def test_odd_texts(open_page, name):
     """Typed one after the other into the same session."""
@@ -115,8 +145,8 @@ def test_odd_texts(open_page, name):
     for what, text in ODD.items():
         page = page.text_input(key="text").set_value(text).run()
         assert not page.exception, what
-        assert not [w for w in warnings(page) if "tokens; the first 32" not in w], what
-        assert page.session_state["Lesson"].text == text, what
+        assert not [w for w in warnings(page) if "tokens are left out" not in w], what
+        assert page.session_state["_records"][Lesson].text == text, what
         assert address(page)["text"] == text, what
 
 
@@ -134,7 +164,8 @@ def test_a_token_is_shown_as_typed(open_page, name):
     neutral = words(page)
     for mark in MARKS:
         page = page.text_input(key="text").set_value(f"{mark} is").run()
-        assert words(page) == [text.replace("Zq", plain(mark)) for text in neutral], mark
+        shown = [text.replace(_NOTHING, "") for text in words(page)]
+        assert shown == [text.replace("Zq", plain(mark)) for text in neutral], mark
 
 
 @pytest.mark.parametrize("name", ["one_hot", "query_key_value", "similarity", "softmax", "weighted_sum"])

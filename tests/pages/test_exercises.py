@@ -7,6 +7,16 @@ from streamlit.testing.v1 import AppTest
 from attn_core import Lesson, run_lesson
 from attn_core.exercises import KINDS, ExerciseSettings, exercises
 
+# A lesson with a question of every kind.
+WHOLE = {
+    "lang": "en",
+    "second_text": "I am a dog you",
+    "n_heads": "2",
+    "head": "1",
+    "positions": "learned",
+    "mask": "causal",
+}
+
 
 @pytest.fixture(autouse=True)
 def _without_the_legacy_router(monkeypatch):
@@ -31,8 +41,9 @@ def opened(**query: str) -> AppTest:
     return at
 
 
-def questions(seed: int = 0):
-    return exercises(run_lesson(Lesson(lang="en")), ExerciseSettings(exercise_seed=seed))
+def questions(seed: int = 0, **query: str):
+    lesson = Lesson.from_query({"lang": "en"} | query)
+    return exercises(run_lesson(lesson), ExerciseSettings(exercise_seed=seed))
 
 
 def give(at: AppTest, text: str) -> AppTest:
@@ -56,15 +67,56 @@ def disabled(at: AppTest, label: str) -> bool:
     return next(button for button in at.button if button.label == label).disabled
 
 
-@pytest.mark.parametrize("place", range(len(KINDS)))
+@pytest.mark.parametrize("place", range(len(KINDS)), ids=KINDS)
 def test_the_right_answer_to_every_question_is_right(place):
-    asked = questions()[place]
-    at = opened(question=str(place))
+    asked = questions(**WHOLE)[place]
+    assert asked.kind == KINDS[place]
+    at = opened(question=str(place), **WHOLE)
     assert asked.solution[-1] not in words(at)
     give(at, asked.printed)
     assert [box.value for box in at.success] == [f"Right: {asked.printed}"]
-    assert "Right: 1 of 10. Tried: 1." in words(at)
+    assert "Right: 1 of 14. Tried: 1." in words(at)
     assert all(f"${line}$" in words(at) for line in asked.solution)
+
+
+QUESTIONS = {
+    "position": "Embedding plus position: what is entry {column} of x + p for **{row}**?",
+    "head_size": (
+        "The d_model = 4 columns of q, k and v are shared equally among 2 heads. How many columns has each head, dₖ?"
+    ),
+    "score": "Head 1: What is the score of the query of **{row}** and the key of **{key}**: their inner product?",
+    "visible": (
+        "The mask is causal: no query may look at a key after its own place. How many keys may **{row}** look at?"
+    ),
+    "output": "Head 1: What is entry {own} of the output of **{row}**?",
+    "y": "The joined outputs of **{row}** times W_O: what is entry {column} of y?",
+}
+
+
+@pytest.mark.parametrize("kind", QUESTIONS)
+def test_questions_in_words(kind):
+    """Keys are the second sentence's; a head's columns keep their numbers in the whole."""
+    place, about = KINDS.index(kind), questions(**WHOLE)[KINDS.index(kind)].about
+    at, names = opened(question=str(place), **WHOLE), {}
+    if kind != "head_size":
+        row, column = about.row, about.column
+        tokens, keys = "the cat sat down".split(), "I am a dog you".split()
+        names = {"row": f"{row}: {tokens[row]}", "key": f"{column}: {keys[column]}", "own": f"v{2 + column}"}
+        names["column"] = f"{'y' if kind == 'y' else 'x'}{column}"
+    assert QUESTIONS[kind].format(**names) in words(at).replace("\\", "")
+
+
+def test_a_masked_weight_says_so():
+    at = opened(question=str(KINDS.index("weight")), **WHOLE)
+    assert "Head 1: The mask makes the z of hidden keys −∞. What attention weight" in words(at)
+
+
+def test_what_there_is_to_see_before_a_mask_is_shown():
+    at = opened(question=str(KINDS.index("visible")), **WHOLE)
+    assert "The keys in their order:\nI · am · a · dog · you" in words(at)
+    assert not at.get("plotly_chart")
+    give(at, questions(**WHOLE)[KINDS.index("visible")].printed)
+    assert at.get("plotly_chart")
 
 
 def test_predict_first_then_reveal():
@@ -155,3 +207,20 @@ def test_bad_links_say_so_and_leave_the_page():
 def test_any_text_can_be_asked_about(lang, text):
     for place in (0, 4, 7):
         assert opened(lang=lang, text=text, question=str(place)).title
+
+
+@pytest.mark.parametrize("lang", ["ja", "en"])
+@pytest.mark.parametrize("mask", ["padding", "drawn"])
+def test_every_mask_can_be_asked_about(lang, mask):
+    place = str([kind for kind in KINDS if kind not in ("position", "head_size", "y")].index("visible"))
+    at = opened(lang=lang, mask=mask, padding="1", hidden="0:1 2:0", question=place)
+    assert ("[PAD]" in words(at).replace("\\", "")) == (mask == "padding")
+    assert bool(at.get("plotly_chart")) == (mask == "drawn")
+
+
+def test_a_hidden_key_reads_as_minus_infinity_in_the_table():
+    at = opened(question=str(KINDS.index("weight")), **WHOLE)
+    row = questions(**WHOLE)[KINDS.index("weight")].about.row
+    numbers = at.dataframe[0].value["z"].tolist()
+    assert [text == "−∞" for text in numbers] == [key > row for key in range(5)]
+    assert at.dataframe[0].value.columns.tolist() == ["", "z"]

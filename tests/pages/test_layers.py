@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pages.shared.plan import STAGE_PAGES
+from attn_core.stages import THREAD_STEPS
+from pages.shared.plan import STEP_PAGES
 from pages.shared.shell import PAGES
 
 ROOT = Path(__file__).parents[2]
@@ -81,4 +82,5 @@ def test_each_script_is_one_page_with_two_texts():
 
 
 def test_the_strip_leads_to_pages_that_exist():
-    assert set(STAGE_PAGES) <= {entry.name for entry in PAGES}
+    assert set(STEP_PAGES.values()) <= {entry.name for entry in PAGES}
+    assert set(STEP_PAGES) == set(THREAD_STEPS)

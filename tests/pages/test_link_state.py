@@ -37,8 +37,8 @@ def test_the_link_becomes_the_record(open_page):
         view="scaled",
     )
     lesson = Lesson(lang="en", text="I am a dog", d_model=6, seed=7, scale="none", query=3, key=1)
-    assert page.session_state["Lesson"] == lesson
-    assert page.session_state["SimilaritySettings"] == SimilaritySettings(view="scaled")
+    assert page.session_state["_records"][Lesson] == lesson
+    assert page.session_state["_records"][SimilaritySettings] == SimilaritySettings(view="scaled")
     assert Lesson.from_query(address(page)) == lesson
     assert page.text_input(key="text").value == "I am a dog"
     assert page.slider(key="d_model").value == 6
@@ -62,14 +62,19 @@ def test_defaults_stay_out_of_the_link(open_page):
         {"scale": "none"},
         {"scale": "d_k", "d_model": "2"},
         {"text": "the cat the cat", "query": "3", "key": "1"},
+        {"d_model": "6", "n_heads": "3", "head": "1"},
+        {"positions": "sinusoidal", "mask": "causal", "query": "3"},
+        {"second_text": "I run", "positions": "learned", "padding": "1", "n_heads": "2"},
     ],
     ids=str,
 )
 def test_the_numbers_are_those_of_the_link(open_page, lang, query):
     page = open_page("similarity", lang=lang, **query)
     numbers = expected(page)
-    assert_allclose(shown(page, "similarity_product", 0), numbers["q"], atol=1e-12)
-    assert_allclose(shown(page, "similarity_product", 1), numbers["k"].T, atol=1e-12)
+    heads = independent.split(int(query.get("n_heads", 1)), numbers["q"], numbers["k"])
+    q, k = heads[int(query.get("head", 0))]
+    assert_allclose(shown(page, "similarity_product", 0), q, atol=1e-12)
+    assert_allclose(shown(page, "similarity_product", 1), k.T, atol=1e-12)
     assert_allclose(shown(page, "similarity_product", 2), numbers["scores"], atol=1e-12)
     row, column = int(query.get("query", 2)), int(query.get("key", 0))
     assert f"{numbers['scores'][row, column]:.4f}".replace("-", "−") in page.get("plotly_chart")[0].proto.alt
@@ -83,6 +88,16 @@ def test_every_page_shows_the_same_lesson(open_page):
     overview = open_page("overview", **query)
     for place, name in enumerate(("one_hot", "x", "q", "k", "v", "scores", "scaled", "weights", "output")):
         assert_allclose(shown(overview, "overview_strip", place), numbers[name], atol=1e-12, err_msg=name)
+
+
+@pytest.mark.parametrize("name", ["one_hot", "x", "inputs", "masked", "weights", "output", "joined", "y"])
+def test_every_step_of_the_overview_is_that_of_the_link(open_page, name):
+    query = {"text": "the cat saw a dog", "second_text": "I run", "positions": "sinusoidal", "mask": "causal"}
+    page = open_page("overview", lang="en", stage=name, d_model="6", n_heads="2", head="1", seed="3", **query)
+    cells, numbers = figure(page, "overview_matrix")["data"][0], expected(page)[name]
+    assert np.array_equal(np.array(cells["text"]) == "−∞", np.isneginf(numbers))
+    finite = np.isfinite(numbers)
+    assert_allclose(np.array(cells["z"])[finite], numbers[finite], atol=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +115,7 @@ def test_widgets_of_the_lesson_move_the_numbers_and_the_link(open_page, kind, ke
     page = getattr(page, kind)(key=key).set_value(value).run()
     assert not page.exception
     assert address(page)[key] == written
-    assert getattr(page.session_state["Lesson"], key) == value
+    assert getattr(page.session_state["_records"][Lesson], key) == value
     after = shown(page, "softmax_weights", 0)
     assert not np.array_equal(before, after)
     assert_allclose(after, expected(page)["weights"], atol=1e-12)
@@ -121,7 +136,7 @@ def test_lists_and_steps_choose_the_cell(open_page):
     page = page.button(key="step_right").click().run()  # on to the next row
     assert (address(page)["query"], address(page).get("key", "0")) == ("1", "0")
     page = page.button(key="step_left").click().run()
-    assert (page.session_state["Lesson"].query, page.session_state["Lesson"].key) == (0, 3)
+    assert (page.session_state["_records"][Lesson].query, page.session_state["_records"][Lesson].key) == (0, 3)
 
 
 def test_the_chosen_cell_is_moved_inside_a_shorter_text(open_page):
@@ -145,7 +160,7 @@ def test_widgets_of_single_pages_move_their_numbers(open_page):
 
     page = open_page("overview", lang="en")
     page = page.button(key="step_left").click().run()
-    assert address(page)["stage"] == "7"
+    assert address(page)["stage"] == "weights"
     assert_allclose(shown(page, "overview_matrix", 0), plain_weights["weights"], atol=1e-12)
 
 
@@ -220,7 +235,7 @@ def test_the_session_wins_over_the_address(open_page):
     page = open_page("similarity", lang="en", seed="3")
     page.query_params["seed"] = "5"
     page = page.run()
-    assert page.session_state["Lesson"].seed == 3
+    assert page.session_state["_records"][Lesson].seed == 3
     assert address(page) == {"lang": "en", "seed": "3"}
 
 
@@ -231,8 +246,8 @@ def test_a_prepared_link_wins_over_the_session(open_page):
     page.query_params["lang"] = "en"
     page.query_params["d_model"] = "8"
     page = page.run()
-    assert page.session_state["Lesson"] == Lesson(lang="en", d_model=8)
-    assert page.session_state["SimilaritySettings"] == SimilaritySettings()
+    assert page.session_state["_records"][Lesson] == Lesson(lang="en", d_model=8)
+    assert page.session_state["_records"][SimilaritySettings] == SimilaritySettings()
     assert address(page) == {"lang": "en", "d_model": "8"}, "the word that opens a prepared link leaves the address"
 
 
@@ -248,7 +263,7 @@ def test_parameters_of_others_leave_the_address(open_page):
 def test_the_browser_chooses_the_language_of_a_bare_address(open_page, monkeypatch, locale, lang):
     monkeypatch.setattr("streamlit.runtime.context.ContextProxy.locale", locale)
     page = open_page("overview")
-    assert page.session_state["Lesson"].lang == lang
+    assert page.session_state["_records"][Lesson].lang == lang
 
 
 def test_a_refused_change_is_reported_and_changes_nothing():
@@ -262,7 +277,7 @@ def test_a_refused_change_is_reported_and_changes_nothing():
 
     app = AppTest.from_function(script, default_timeout=60).run()
     assert not app.exception
-    assert app.session_state["Lesson"].ignored == (Ignored("seed", "-1", "0 … 999999"),)
+    assert app.session_state["_records"][Lesson].ignored == (Ignored("seed", "-1", "0 … 999999"),)
 
 
 def test_every_record_has_its_own_words():

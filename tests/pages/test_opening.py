@@ -35,12 +35,31 @@ def test_every_chart_says_what_it_shows(open_page, name, lang):
     assert len(set(alternatives.values())) == len(alternatives), "two pictures with the same words"
 
 
-@pytest.mark.parametrize("stage", [0, 4, 8])
-def test_the_stages_of_the_overview(open_page, stage):
-    page = open_page("overview", lang="ja", stage=str(stage))
+WHOLE = {"second_text": "猫 と 犬", "positions": "learned", "mask": "causal", "n_heads": "2"}
+
+
+@pytest.mark.parametrize(
+    ("stage", "parts", "left", "right"),
+    [
+        ("one_hot", {}, False, True),
+        ("v", {}, True, True),
+        ("output", {}, True, False),
+        ("y", {}, True, False),  # a lesson without the step shows the last one before it
+        ("output", WHOLE, True, True),
+        ("y", WHOLE, True, False),
+    ],
+)
+def test_the_stages_of_the_overview(open_page, stage, parts, left, right):
+    page = open_page("overview", lang="ja", stage=stage, **parts)
     assert not page.exception
-    assert page.button(key="step_left").disabled == (stage == 0)
-    assert page.button(key="step_right").disabled == (stage == 8)
+    assert (not page.button(key="step_left").disabled, not page.button(key="step_right").disabled) == (left, right)
+
+
+@pytest.mark.parametrize("name", PAGE_NAMES)
+def test_page_opens_with_every_part_a_lesson_may_have(open_page, name):
+    page = open_page(name, lang="ja", **WHOLE, padding="1", head="1", query="3", key="3", column="3")
+    assert not page.exception
+    assert address(page)["n_heads"] == "2"
 
 
 def test_the_first_page_has_no_previous_one_and_the_last_no_next(open_page):

@@ -10,6 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from attn_core.demonstration import LINES, DemonstrationSettings, run_demonstration
 from attn_core.listing import code_line
+from tests.pages.reading import tables
 
 ROOT = Path(__file__).parents[2]
 PAGE = "self_attention_code"
@@ -60,9 +61,9 @@ def test_the_reference_run():
     assert r"3 \cdot 4160 = \boldsymbol{12480}" in texts(app)
     assert f"**{run.largest_difference:.2g}**" in texts(app)
     assert [metric.value for metric in app.metric] == ["0.08704", "0.1", "0.1109"]
-    measured = app.table[0].value
+    measured = tables(app)[0]
     assert measured["this run"].tolist()[2] == f"{run.spread.within_rows:.4g}"
-    assert app.table[1].value["largest weight"].tolist()[-1] == "0.959"
+    assert tables(app)[1]["largest weight"].tolist()[-1] == "0.959"
 
 
 @pytest.mark.parametrize("lang", ["ja", "en"])

@@ -1,12 +1,15 @@
 """Matrices as cells, read back."""
 
+import base64
 import math
 
+import numpy as np
 import plotly.graph_objects as go
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.testing import assert_close
 
 from attn_core.figures.cells import (
     cells,
@@ -19,16 +22,31 @@ from attn_core.figures.cells import (
     outline,
     sequential,
     still_layout,
-    texts,
+    strikes,
+    takes_two_clicks,
 )
-from attn_core.palette import KEY, NEUTRAL, QUERY
+from attn_core.figures.plain import Piece, figure
+from attn_core.numbers import texts
+from attn_core.palette import CELL_COLORS, DARKEST_PIXEL, NEUTRAL, QUERY, VALUE
+from attn_core.stages import Matrix
 from tests.attn_core.figures.samples import assert_stays_still, matrix
+
+
+def read(trace: Piece) -> go.Heatmap | go.Scatter:
+    """The trace as a figure has it."""
+    return figure([trace], {}).data[0]
 
 
 def heatmap(values: list[list[float]], **options: object) -> go.Heatmap:
     edges = [float(i) for i in range(len(values[0]) + 1)], [float(i) for i in range(len(values) + 1)]
     tensor = torch.tensor(values, dtype=torch.float64)
-    return cells(tensor, options.pop("role", "query"), x_edges=edges[0], y_edges=edges[1], **options)
+    drawn = {"role": "query", "numbers": texts(tensor)} | options
+    return read(cells(tensor, x_edges=edges[0], y_edges=edges[1], **drawn))
+
+
+def test_numbers_of_a_lone_column_are_small_from_the_start() -> None:
+    assert heatmap([[1.0], [2.0]]).textfont.size == 11
+    assert heatmap([[1.0, 2.0]]).textfont.size is None
 
 
 # Labels.
@@ -73,7 +91,7 @@ def test_label_width_counts_what_is_seen(token: str, width: int) -> None:
 
 def test_scales() -> None:
     assert diverging("query") == [[0.0, NEUTRAL], [0.5, "#FFFFFF"], [1.0, QUERY]]
-    assert sequential("key") == [[0.0, "#FFFFFF"], [1.0, KEY]]
+    assert sequential("value") == [[0.0, "#FFFFFF"], [1.0, VALUE]]
 
 
 def test_numbers_are_centred_on_0() -> None:
@@ -88,7 +106,7 @@ def test_numbers_are_centred_on_0() -> None:
 def test_weights_are_fixed_to_0_and_1(values: list[list[float]]) -> None:
     drawn = heatmap(values, role="key", unit_range=True)
     assert (drawn.zmin, drawn.zmax) == (0.0, 1.0)
-    assert [tuple(stop) for stop in drawn.colorscale] == [(0.0, "#FFFFFF"), (1.0, KEY)]
+    assert [tuple(stop) for stop in drawn.colorscale] == [(0.0, "#FFFFFF"), (1.0, CELL_COLORS["key"])]
 
 
 def test_zeros_are_white() -> None:
@@ -109,6 +127,8 @@ def test_what_is_no_finite_number_is_text(values: list[list[float]], largest: fl
     drawn = heatmap(values)
     assert (drawn.zmin, drawn.zmax) == (-largest, largest)
     assert [list(row) for row in drawn.text] == [printed]
+    for value, shown in zip(values[0], drawn.z[0], strict=True):  # ±∞ at the end of the scale, NaN empty
+        assert math.isnan(shown) if math.isnan(value) else shown == max(-largest, min(value, largest))
 
 
 # Numbers.
@@ -122,7 +142,7 @@ def test_numbers_have_the_decimals_of_the_matrix() -> None:
 
 
 def test_without_numbers() -> None:
-    drawn = heatmap([[1.0, -0.25]], numbers=False, opacity=0.5)
+    drawn = heatmap([[1.0, -0.25]], numbers=None, opacity=0.5)
     assert (drawn.text, drawn.texttemplate, drawn.opacity) == (None, None, 0.5)
     assert (drawn.xgap, drawn.ygap) == (1, 1)
 
@@ -149,14 +169,15 @@ def test_centres() -> None:
 
 
 def test_outline() -> None:
-    frame = outline(1, 2, 3, 5, QUERY)
+    frame = figure([], {"shapes": [outline(1, 2, 3, 5, QUERY)]}).layout.shapes[0]
     assert (frame.type, frame.x0, frame.x1, frame.y0, frame.y1) == ("rect", 1, 2, 3, 5)
     assert (frame.line.color, frame.line.width, frame.layer) == (QUERY, 3, "above")
 
 
 def test_click_targets_lie_in_the_middle_of_their_cells() -> None:
     hover = [["a", "b", "c"], ["d", "e", "f"]]
-    targets = click_targets([0.0, 2.0, 4.0, 6.0], [10.0, 11.0, 12.0], hover)
+    edges = [0.0, 2.0, 4.0, 6.0], [10.0, 11.0, 12.0]
+    targets = read(click_targets(*edges, lambda row, column: hover[row][column]))
     assert [list(cell) for cell in targets.customdata] == [[0, 0], [0, 1], [0, 2], [1, 0], [1, 1], [1, 2]]
     assert list(targets.x) == [1.0, 3.0, 5.0] * 2
     assert list(targets.y) == [10.5] * 3 + [11.5] * 3
@@ -165,8 +186,59 @@ def test_click_targets_lie_in_the_middle_of_their_cells() -> None:
     assert (targets.selected.marker.opacity, targets.unselected.marker.opacity) == (0, 0)
 
 
+def test_of_very_many_cells_the_chosen_row_and_column_can_be_clicked() -> None:
+    edges = [float(edge) for edge in range(50)]
+    every = read(click_targets(edges[:49], edges[:49], lambda *_: "", chosen=(2, 3)))
+    assert len(every.customdata) == 48**2
+    targets = read(click_targets(edges, edges[:49], "{} {}".format, first_column=7, chosen=(2, 3)))
+    cells = {tuple(cell) for cell in targets.customdata}
+    assert cells == {(2, 7 + column) for column in range(49)} | {(row, 7 + 3) for row in range(48)}
+    assert len(targets.customdata) == len(cells)
+    for (row, column), x, y, text in zip(targets.customdata, targets.x, targets.y, targets.hovertext, strict=True):
+        assert (x, y, text) == (column - 7 + 0.5, row + 0.5, f"{row} {column - 7}")
+
+
+@pytest.mark.parametrize(("n", "twice"), [(48, False), (49, True)])
+def test_who_clicks_on_very_many_cells_is_told(n: int, twice: bool) -> None:
+    names = tuple(map(str, range(n)))
+    values = torch.zeros(n, n, dtype=torch.float64)
+    assert takes_two_clicks(Matrix("A", "a", "weights", values, names, names)) is twice
+    every = read(click_targets([*map(float, range(n + 1))], [*map(float, range(n + 1))], lambda *_: ""))
+    assert (len(every.customdata) < n * n) is twice
+
+
+@pytest.mark.parametrize(("n", "stroked"), [(48, True), (49, False)])
+def test_strokes_that_no_one_could_see_are_not_sent(n: int, stroked: bool) -> None:
+    names, edges = tuple(map(str, range(n))), [*map(float, range(n + 1))]
+    values, hidden = torch.zeros(n, n, dtype=torch.float64), torch.ones(n, n).triu(1).bool()
+    drawn = strikes(Matrix("A", "a", "weights", values, names, names, hidden=hidden), edges, edges)
+    assert bool(drawn) is stroked
+
+
+@pytest.mark.parametrize(("n", "named"), [(32, True), (33, False)])
+def test_very_many_cells_are_sent_as_bytes_and_without_words(n: int, named: bool) -> None:
+    values = torch.linspace(-1, 1, n * n, dtype=torch.float64).reshape(n, n)
+    names = tuple(map(str, range(n)))
+    assert (hover_texts(Matrix("S", "s", "scores", values, names, names)) is not None) is named
+    drawn = heatmap(values.tolist(), numbers=None)
+    assert isinstance(drawn.z, tuple) is named
+    sent = drawn.z if named else np.frombuffer(base64.b64decode(drawn.z["bdata"]), "f4").reshape(n, n)
+    assert_close(torch.tensor(sent, dtype=torch.float64), values, rtol=0, atol=0 if named else 1e-7)
+
+
+def test_pixels_go_from_black_to_white() -> None:
+    assert sequential("pixels") == [[0.0, "#000000"], [1.0, "#FFFFFF"]]
+    assert sequential("pixels", numbers=True) == [[0.0, DARKEST_PIXEL], [1.0, "#FFFFFF"]]
+
+
+@pytest.mark.parametrize(("columns", "gap"), [(64, 1), (65, 0)])
+def test_cells_thinner_than_a_gap_have_none(columns: int, gap: int) -> None:
+    drawn = heatmap([[0.5] * columns], numbers=None)
+    assert (drawn.xgap, drawn.ygap) == (gap, gap)
+
+
 def test_still_layout() -> None:
-    layout = still_layout(height=123, x_range=(0, 5), y_range=(0, 3))
+    layout = figure([], still_layout(height=123, x_range=(0, 5), y_range=(0, 3))).layout
     assert (layout.height, tuple(layout.xaxis.range), tuple(layout.yaxis.range)) == (123, (0, 5), (3, 0))
     assert (layout.xaxis.side, layout.clickmode) == ("top", "event+select")
     assert layout.paper_bgcolor == layout.plot_bgcolor == "rgba(0,0,0,0)"

@@ -3,6 +3,7 @@
 import dataclasses
 import itertools
 import math
+import re
 
 import plotly.graph_objects as go
 import pytest
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from attn_core import Lesson, run_lesson
 from attn_core.figures.cells import centres
 from attn_core.figures.falk import falk
-from attn_core.palette import EDITED, EMBEDDING, KEY, NEUTRAL, QUERY, SCORES, VALUE
+from attn_core.palette import CELL_COLORS, EDITED, EMBEDDING, KEY, NEUTRAL, QUERY, SCORES, VALUE
 from attn_core.stages import STEPS, stage
 from tests.attn_core.figures.samples import assert_stays_still, product, shape_of
 
@@ -30,7 +31,7 @@ def test_the_three_matrices() -> None:
     assert [list(row) for row in result.text] == [["38", "44", "50", "56"], ["83", "98", "113", "128"]]
     assert (left.zmax, right.zmax, result.zmax) == (6, 12, 128)
     assert (left.zmin, right.zmin, result.zmin) == (-6, -12, -128)
-    assert [trace.colorscale[-1][1] for trace in (left, right, result)] == [QUERY, KEY, SCORES]
+    assert [trace.colorscale[-1][1] for trace in (left, right, result)] == [QUERY, CELL_COLORS["key"], SCORES]
 
 
 def test_left_stands_bottom_left_right_top_right_result_bottom_right() -> None:
@@ -111,6 +112,14 @@ def test_edited_cells_have_a_dotted_frame_under_the_outlines() -> None:
     assert shape_of(of_right) == (*at[1].x[3:5], *at[1].y[0:2], EDITED, 4)
     assert {of_left.line.dash, of_right.line.dash} == {"dot"}
     assert [shape.line.color for shape in outlines] == [QUERY, KEY, SCORES]
+
+
+def test_a_click_gives_the_column_s_number_in_the_whole() -> None:
+    shown = product()
+    moved = dataclasses.replace(shown, result=dataclasses.replace(shown.result, first_column=4))
+    assert [list(cell) for cell in falk(moved, 0, 0).data[3].customdata] == [
+        [i, j] for i in range(2) for j in (4, 5, 6, 7)
+    ]
 
 
 def test_click_targets_lie_over_the_result() -> None:
@@ -234,3 +243,24 @@ def test_numbers_that_are_none() -> None:
 def test_a_cell_outside(row: int, column: int) -> None:
     with pytest.raises(IndexError):
         falk(product(), row, column)
+
+
+@pytest.mark.parametrize(("sizes", "crowded"), [((32, 4, 32), False), ((33, 4, 33), True), ((33, 4, 2), True)])
+def test_a_crowded_picture_names_the_chosen_row_and_column_only(sizes: tuple[int, int, int], crowded: bool) -> None:
+    figure = falk(product(*sizes), 5, 1)
+    rows, columns = list(figure.layout.yaxis.ticktext), list(figure.layout.xaxis.ticktext)
+    names = [note.text for note in figure.layout.annotations if "<b>" in note.text]
+    assert rows == (["r5"] if crowded else [f"r{i}" for i in range(sizes[0])])
+    assert columns == (["c1"] if sizes[2] > 32 else [f"c{i}" for i in range(sizes[2])])
+    assert len(names) == (1 if crowded else 3)
+    if crowded:
+        assert re.sub(r"<[^>]+>", "", names[0]) == f"S 33 × {sizes[2]} = Q 33 × 4 · KT 4 × {sizes[2]}"
+        assert list(figure.layout.yaxis.tickvals) == [figure.layout.shapes[2].y0 + 0.5]
+
+
+@pytest.mark.parametrize("rows", [4, 16, 64])
+def test_the_name_under_the_result_has_room(rows: int) -> None:
+    figure = falk(product(rows, 4, 4), 0, 0)
+    bottom, top = figure.layout.yaxis.range
+    under = bottom - figure.layout.shapes[2].y0 - rows
+    assert under * figure.layout.height / (bottom - top) > 20

@@ -6,9 +6,22 @@ import math
 import pytest
 import torch
 
-from attn_core.figures.grid import grid
+from attn_core.figures.grid import grid, on_one_scale
 from attn_core.palette import EDITED, EMBEDDING, NEUTRAL, QUERY, SCORES
 from tests.attn_core.figures.samples import assert_stays_still, counting, matrix, shape_of
+
+
+def test_of_many_rows_and_columns_only_the_chosen_ones_are_named() -> None:
+    values = [[0.0] * 33 for _ in range(33)]
+    names = tuple(f"n{place}" for place in range(33))
+    shown = matrix(values, rows=names, columns=names)
+    totals = shown.values.sum(dim=-1, keepdim=True)
+    figure = grid(shown, 4, 7, totals=totals)
+    assert (list(figure.layout.xaxis.ticktext), figure.layout.xaxis.tickvals[0]) == (["n7", "Σ"], 7.5)
+    assert (list(figure.layout.yaxis.ticktext), list(figure.layout.yaxis.tickvals)) == (["n4"], [4.5])
+    assert list(grid(shown).layout.xaxis.ticktext) == []
+    fewer = matrix([[0.0] * 32], rows=("r",), columns=names[:32])
+    assert len(grid(fewer, totals=fewer.values.sum(dim=-1, keepdim=True)).layout.xaxis.ticktext) == 33
 
 
 def test_the_matrix() -> None:
@@ -24,6 +37,11 @@ def test_the_matrix() -> None:
     assert list(targets.hovertext)[:2] == ["r0 · c0: 1", "r0 · c1: 2"]
     assert figure.layout.shapes == ()
     assert_stays_still(figure)
+
+
+def test_a_click_gives_the_column_s_number_in_the_whole() -> None:
+    figure = grid(dataclasses.replace(matrix(counting(2, 3)), first_column=6))
+    assert [list(cell) for cell in figure.data[1].customdata] == [[i, j] for i in range(2) for j in (6, 7, 8)]
 
 
 def test_labels_and_name() -> None:
@@ -76,7 +94,7 @@ def test_totals_stand_apart() -> None:
 
 
 def test_weights_are_fixed_to_0_and_1() -> None:
-    weights = grid(matrix([[0.5, 0.5]], symbol="A")).data[0]
+    weights = grid(matrix([[0.5, 0.5]], symbol="A", role="weights")).data[0]
     assert (weights.zmin, weights.zmax) == (0.0, 1.0)
     one_hot = grid(matrix([[0.0, 1.0]], symbol=r"\text{one-hot}", role="one_hot")).data[0]
     assert (one_hot.zmin, one_hot.zmax) == (0.0, 1.0)
@@ -106,3 +124,27 @@ def test_numbers_that_are_none() -> None:
     assert [list(row) for row in figure.data[0].text] == [["∞", "1"], ["NaN", "2"]]
     assert [list(row) for row in figure.data[2].text] == [["∞"], ["NaN"]]
     assert_stays_still(figure)
+
+
+@pytest.mark.parametrize(
+    ("n_keys", "total", "width", "size"),
+    [(2, 0.25, 1.0, 15), (4, 0.3333, 1.0, 11), (6, 0.3333, 1.08, 9), (12, 0.3333, 2.16, 9), (4, 1e30, 1.0, 6)],
+)
+def test_totals_fit_a_narrow_picture(n_keys: int, total: float, width: float, size: int) -> None:
+    """240 pixels for the cells: a number is 0.65 · size wide for each of its characters."""
+    totals = torch.full((2, 1), total, dtype=torch.float64)
+    figure = grid(matrix(counting(2, n_keys)), totals=totals)
+    sums = figure.data[-1]
+    assert sums.x[1] - sums.x[0] == pytest.approx(width)
+    assert figure.layout.xaxis.range[1] == sums.x[1] == pytest.approx(n_keys + 0.3 + width)
+    assert sums.textfont.size == size
+    assert len(sums.text[0][0]) * 0.65 * size <= 240 * width / sums.x[1]
+
+
+def test_matrices_on_one_scale() -> None:
+    small, large = on_one_scale([matrix([[1.0, -0.5]], role="key"), matrix([[0.25, -4.0]], role="key")])
+    sent = [one.to_dict()["data"][0] for one in (small, large)]
+    assert [(cells["zmin"], cells["zmax"]) for cells in sent] == [(-4, 4), (-4, 4)]
+    assert [list(row) for row in small.data[0].z] == [[1, -0.5]]
+    (nothing,) = on_one_scale([matrix([[0.0, 0.0]], role="key")])
+    assert (nothing.data[0].zmin, nothing.data[0].zmax) == (-1, 1)

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# What the browser tests need: Chromium, and fonts with Japanese letters. Uses what is there, else installs it.
+# What the tests need of the operating system: Chromium, fonts with Japanese letters, nginx.
+# Uses what is there, else installs it.
 set -euo pipefail
 
 as_root() { if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi; }
@@ -13,7 +14,7 @@ install() {
     elif command -v pacman > /dev/null; then
         as_root pacman -S --noconfirm --needed "$3"
     elif command -v brew > /dev/null; then
-        brew install --cask "$4"
+        brew install "$4"
     else
         return 1
     fi
@@ -51,4 +52,13 @@ if ! has_japanese; then
         "Install Noto CJK by hand (for example: apt-get install fonts-noto-cjk), then run make test again." >&2
     exit 1
 fi
-echo "Browser and Japanese fonts are there."
+
+has_nginx() { PATH="$PATH:/usr/sbin" command -v nginx > /dev/null; }
+
+if ! has_nginx; then install nginx-light nginx nginx nginx || true; fi
+if ! has_nginx; then
+    echo "No nginx found, and none could be installed. Install it by hand (for example: apt-get install nginx-light)," \
+        "then run make test again." >&2
+    exit 1
+fi
+echo "Browser, Japanese fonts and nginx are there."
