@@ -6,7 +6,6 @@ import pytest
 from playwright.sync_api import Browser
 
 from benchmarks.browser import FORWARD, MINIMAL_APP, TURN, Reader, Seen, in_rows, in_turn
-from benchmarks.chromium import chromium
 from benchmarks.session import serving
 
 
@@ -16,12 +15,6 @@ def minimal(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     script.write_text(MINIMAL_APP, encoding="utf-8")
     with serving(script) as server:
         yield server.address
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as it:
-        yield it
 
 
 def test_a_reader_waits_for_the_charts_and_counts_what_arrives(minimal: str, browser: Browser) -> None:

@@ -1,5 +1,6 @@
 """The start's rows: each end of a start over the bare imports."""
 
+import contextlib
 import time
 
 import pytest
@@ -15,6 +16,7 @@ def test_a_start_is_put_beside_the_imports(monkeypatch: pytest.MonkeyPatch) -> N
         time.sleep(0.01)
 
     monkeypatch.setattr(start, "imports", imports)
+    monkeypatch.setattr(start, "chromium", contextlib.nullcontext)
     monkeypatch.setattr(start, "script_finished", lambda: time.sleep(0.02))
     monkeypatch.setattr(start, "first_painted", lambda _: time.sleep(0.03))
     found = {row.what: row for row in start.rows(quick=True)}

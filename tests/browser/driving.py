@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import numpy as np
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 _SETTLED = """() => {
   const app = document.querySelector('[data-testid=stApp]')
@@ -46,6 +46,12 @@ _INJECTED = r"""() => {
 def settle(page: Page) -> None:
     """Waits until the script has finished and every chart is drawn."""
     page.wait_for_function(_SETTLED)
+
+
+def wait_for_title(page: Page, title: str) -> None:
+    """Waits until the page of this title is there, and no other: while a page changes, both may stand in it."""
+    expect(page.locator("h1")).to_have_text([title])
+    settle(page)
 
 
 def wait_for_picture(page: Page, key: str) -> None:

@@ -4,7 +4,7 @@ import re
 
 from playwright.sync_api import Page, expect
 
-from tests.browser.driving import settle, traces
+from tests.browser.driving import settle, traces, wait_for_title
 
 _ROWS = """() => [...document.querySelectorAll('[data-testid=stDataFrame] canvas tbody tr')]
   .map(row => [...row.querySelectorAll('td')].map(cell => Number(cell.textContent)))"""
@@ -47,8 +47,7 @@ def test_a_large_run_starts_when_asked_stops_and_leaves_a_usable_page(visit):
     assert traces(page, "scaling_variance")
 
     page.locator(".st-key-lang").get_by_text("日本語", exact=True).click()
-    expect(page.locator("h1")).to_have_text("なぜ √dₖ で割るのか")
-    settle(page)
+    wait_for_title(page, "なぜ √dₖ で割るのか")
     expect(page).to_have_url(re.compile("lang=ja&n_samples=1000000&largest_d_k=4096$"))
     expect(page.locator(".st-key-start button")).to_have_text(re.compile("続ける"))
 

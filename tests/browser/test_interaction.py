@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from playwright.sync_api import expect
 
 from tests import independent
-from tests.browser.driving import click_cell, numbers, press, settle, wait_for_numbers, wait_for_total
+from tests.browser.driving import click_cell, numbers, press, settle, wait_for_numbers, wait_for_title, wait_for_total
 
 PICTURE = "similarity_product"
 
@@ -73,19 +73,16 @@ def test_pages_turn_with_the_lesson_kept_and_back_restores(visit):
     page = visit("/similarity?lang=en&seed=4&query=1&key=3")
     weights = lesson("lang=en&seed=4")["weights"]
     press(page, "PageDown")
-    expect(page.locator("h1")).to_have_text("Softmax weights")
-    settle(page)
+    wait_for_title(page, "Softmax weights")
     expect(page).to_have_url(re.compile(r"/softmax\?lang=en&seed=4&query=1&key=3$"))
     wait_for_numbers(page, "softmax_weights", 0, weights)
     press(page, "PageUp")
-    expect(page.locator("h1")).to_have_text("Similarity matrix")
-    settle(page)
+    wait_for_title(page, "Similarity matrix")
     press(page, "PageUp")
-    expect(page.locator("h1")).not_to_have_text("Similarity matrix")
+    expect(page.get_by_role("heading", level=1, name="Similarity matrix")).to_have_count(0)
     settle(page)
     page.go_back()
-    expect(page.locator("h1")).to_have_text("Similarity matrix")
-    settle(page)
+    wait_for_title(page, "Similarity matrix")
     expect(page).to_have_url(re.compile(r"/similarity\?lang=en&seed=4&query=1&key=3$"))
     wait_for_total(page, lesson("lang=en&seed=4")["scores"][1, 3])
 
@@ -120,13 +117,13 @@ def test_the_language_switch(visit):
     page = visit("/similarity?lang=ja&seed=6")
     page.wait_for_function("document.documentElement.lang === 'ja'")
     page.locator(".st-key-lang").get_by_text("English", exact=True).click()
-    expect(page.locator("h1")).to_have_text("Similarity matrix")
+    wait_for_title(page, "Similarity matrix")
     wait_for_numbers(page, PICTURE, 2, lesson("lang=en&seed=6")["scores"])
     page.wait_for_function("document.documentElement.lang === 'en'")
     expect(page).to_have_url(re.compile(r"/similarity\?lang=en&seed=6$"))
     expect(page.locator(".st-key-text input")).to_have_value("the cat sat down")
     page.locator(".st-key-lang").get_by_text("日本語", exact=True).click()
-    expect(page.locator("h1")).to_have_text("類似度行列")
+    wait_for_title(page, "類似度行列")
     wait_for_numbers(page, PICTURE, 2, lesson("lang=ja&seed=6")["scores"])
 
 
@@ -138,8 +135,7 @@ def test_a_bare_address_speaks_the_browsers_language(visit):
 def test_a_prepared_link_of_the_plan_opens_its_state(visit):
     page = visit("/?lang=en&seed=9")
     page.get_by_role("link", name="Order does not matter, until positions are added").click()
-    expect(page.locator("h1")).to_have_text("Masks and positions")
-    settle(page)
+    wait_for_title(page, "Masks and positions")
     expect(page).to_have_url(re.compile(r"/masks_positions\?lang=en&seed=9&part=order$"))
     wait_for_numbers(page, "order_before", 0, lesson("lang=en&seed=9")["output"])
 

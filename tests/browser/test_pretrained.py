@@ -11,7 +11,16 @@ from numpy.testing import assert_allclose
 from playwright.sync_api import Page, expect
 
 from tests import eager
-from tests.browser.driving import click_cell, injected, numbers, press, settle, wait_for_numbers, wait_for_total
+from tests.browser.driving import (
+    click_cell,
+    injected,
+    numbers,
+    press,
+    settle,
+    wait_for_numbers,
+    wait_for_title,
+    wait_for_total,
+)
 from tests.browser.layout import cut_text, excess_width
 
 TIRED = "The animal didn't cross the street because it was too tired."
@@ -108,8 +117,7 @@ def test_a_text_of_one_s_own_and_the_other_language(visit):
     wait_for_head(page, 5, 11, "Time flies like an arrow.")
     expect(page).to_have_url(re.compile("passage=Time"))
     page.locator(".st-key-lang").get_by_text("日本語", exact=True).click()
-    expect(page.locator("h1")).to_have_text("本物のモデル")
-    settle(page)
+    wait_for_title(page, "本物のモデル")
     assert_allclose(numbers(page, HEAD, 0), weights(5, 11, "Time flies like an arrow."), atol=1e-6)
     page.get_by_role("link", name="it は何を指す？").click()
     wait_for_head(page, 3, 1)

@@ -13,7 +13,7 @@ from attn_core.images import read_picture
 from tests import independent
 from tests.attn_core.pictures import encoded, gradient
 from tests.browser.conftest import Server
-from tests.browser.driving import click_cell, numbers, press, settle, wait_for_numbers
+from tests.browser.driving import click_cell, numbers, press, settle, wait_for_numbers, wait_for_title
 from tests.browser.test_pictures import wait_for_picture
 from tests.faults.wire import Wire
 
@@ -116,7 +116,7 @@ def test_a_cut_connection_keeps_the_session(wire, open_at, seconds):
     assert shown(page) == before
     wait_for_picture(page, read_picture(OWN))
     press(page, "PageDown")
-    expect(page.locator("h1")).to_have_text("Why divide by √dₖ")
+    wait_for_title(page, "Why divide by √dₖ")
     assert_in_order(page)
 
 
@@ -163,8 +163,6 @@ def test_two_tabs_of_one_person(visit):
         wait_for_numbers(page, PICTURE, 2, independent.lesson_from_link(f"/?{link}")["scores"])
         expect(page).to_have_url(re.compile(re.escape(link) + "$"))
     press(one, "PageDown")
-    expect(one.locator("h1")).to_have_text("Softmax weights")
-    settle(one)
-    expect(two.locator("h1")).to_have_text("Similarity matrix")
-    settle(two)
+    wait_for_title(one, "Softmax weights")
+    wait_for_title(two, "Similarity matrix")
     expect(two.locator(".st-key-text input")).to_have_value("the cat")

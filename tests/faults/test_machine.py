@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from benchmarks.session import Server as SessionServer
 from benchmarks.session import opened
 from tests import independent
-from tests.browser.driving import click_cell, numbers, press, settle, wait_for_total
+from tests.browser.driving import click_cell, numbers, press, settle, wait_for_title, wait_for_total
 from tests.faults.faulty import BREAKING_TEXT, FAILING_SEED, FEW_FILES
 from tests.pages.waiting import until
 
@@ -69,7 +69,7 @@ def test_a_damaged_model(faulty, open_at):
     expect(page.get_by_text("are damaged or incomplete")).to_be_visible()
     settle(page)
     press(page, "PageUp")
-    expect(page.locator("h1")).to_have_text("Training")
+    wait_for_title(page, "Training")
 
 
 def download(page: Page, name: str) -> bytes:
