@@ -11,35 +11,45 @@ from pages.shared import digit_reader
 from pages.shared.lecture import closing, opening
 from pages.shared.picture_choice import current_picture_trace, picture_controls
 from pages.shared.picture_view import show_attention, show_patch, show_patches, show_product
-from pages.shared.shell import require_shell
+from pages.shared.shell import alone, require_shell
 from pages.shared.text import _, prose
 
-require_shell()
-trace = current_picture_trace()
 
+def one_picture() -> None:
+    """One picture through the same steps as a sentence."""
+    trace = current_picture_trace()
+    picture, numbers = st.columns([3, 2], gap="large")
+    with picture:
+        show_patches(trace)
+    with numbers:
+        show_patch(trace)
+
+    st.subheader(_("From pixels to queries, keys, values and outputs"), anchor=False)
+    st.markdown(prose("image_patches", "products"))
+    show_product(trace)
+
+    st.subheader(_("What the chosen patch attends to"), anchor=False)
+    show_attention(trace)
+
+
+def reader() -> None:
+    """A model that has learned to read digits, and how well it does."""
+    digit_reader.training_controls()
+    run = digit_reader.current_run()
+    found = digit_reader.show_digit(run)
+    digit_reader.show_heads(found)
+    st.caption(prose("image_patches", "heads"))
+
+    st.subheader(_("How well does it read?"), anchor=False)
+    digit_reader.show_accuracy(run)
+
+
+require_shell()
 opening("image_patches", PATCH_LAYER)
 picture_controls()
-picture, numbers = st.columns([3, 2], gap="large")
-with picture:
-    show_patches(trace)
-with numbers:
-    show_patch(trace)
-
-st.subheader(_("From pixels to queries, keys, values and outputs"), anchor=False)
-st.markdown(prose("image_patches", "products"))
-show_product(trace)
-
-st.subheader(_("What the chosen patch attends to"), anchor=False)
-show_attention(trace)
+alone(one_picture)
 
 st.subheader(_("A model that has learned: it reads digits"), anchor=False)
 st.markdown(prose("image_patches", "reader"))
-digit_reader.training_controls()
-run = digit_reader.current_run()
-found = digit_reader.show_digit(run)
-digit_reader.show_heads(found)
-st.caption(prose("image_patches", "heads"))
-
-st.subheader(_("How well does it read?"), anchor=False)
-digit_reader.show_accuracy(run)
+alone(reader)
 closing("image_patches", to_patches, run_picture, attend, read_picture, Layer, DigitVit, train_vit)

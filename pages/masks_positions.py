@@ -9,20 +9,13 @@ from pages.shared.lecture import closing, opening
 from pages.shared.lesson import current_trace
 from pages.shared.link import current, tied
 from pages.shared.settings import PARTS, MaskSettings
-from pages.shared.shell import require_shell
+from pages.shared.shell import alone, require_shell
 from pages.shared.text import _, prose
 
-require_shell()
-trace = current_trace()
-part = current(MaskSettings).part
 
-opening("masks_positions", {"masks": MASKING, "positions": POSITIONS, "order": ORDER}[part])
-with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-    names = {"masks": _("Masks"), "positions": _("Positions"), "order": _("Order")}
-    st.segmented_control(_("Show"), PARTS, format_func=names.get, required=True, **tied(MaskSettings, "part"))
-    {"masks": masking, "positions": positioning, "order": ordering}[part].controls()
-
-if part == "masks":
+def masks() -> None:
+    """The mask, and what it does to one row of scores."""
+    trace = current_trace()
     drawing, effect = st.columns([3, 2], gap="large")
     with drawing:
         masking.show_mask(trace)
@@ -37,7 +30,11 @@ if part == "masks":
     st.subheader(_("A query that may see nothing"), anchor=False)
     st.markdown(prose("masks_positions", "blind"))
     masking.show_blind(trace)
-elif part == "positions":
+
+
+def positions() -> None:
+    """What is added to each embedding, and what inner products then know of distance."""
+    trace = current_trace()
     positioning.show_sum(trace)
     entry, account = st.columns(2, gap="large")
     with entry:
@@ -51,7 +48,11 @@ elif part == "positions":
     with products:
         st.subheader(_("Inner products over the distance"), anchor=False)
         positioning.show_products(trace)
-else:
+
+
+def order() -> None:
+    """The same tokens in another order, with and without positions."""
+    trace = current_trace()
     experiment = permutation_experiment(trace, token_order(trace, current(OrderSettings)))
     ordering.show_outputs(trace, experiment)
     difference, variants = st.columns(2, gap="large")
@@ -60,4 +61,15 @@ else:
     with variants:
         st.markdown(prose("masks_positions", "variants"))
         ordering.show_variants(trace, experiment)
-closing("masks_positions", *{"masks": masking, "positions": positioning, "order": ordering}[part].SOURCES)
+
+
+require_shell()
+part = current(MaskSettings).part
+view = {"masks": masking, "positions": positioning, "order": ordering}[part]
+opening("masks_positions", {"masks": MASKING, "positions": POSITIONS, "order": ORDER}[part])
+with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    names = {"masks": _("Masks"), "positions": _("Positions"), "order": _("Order")}
+    st.segmented_control(_("Show"), PARTS, format_func=names.get, required=True, **tied(MaskSettings, "part"))
+    view.controls()
+alone({"masks": masks, "positions": positions, "order": order}[part])
+closing("masks_positions", *view.SOURCES)

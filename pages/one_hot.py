@@ -13,51 +13,58 @@ from attn_core.stages import pairwise, stage
 from pages.shared.lecture import closing, opening, worked
 from pages.shared.lesson import current_trace
 from pages.shared.picker import cell_chart, cell_lists, chart, row_in_words
-from pages.shared.shell import require_shell
+from pages.shared.shell import alone, require_shell
 from pages.shared.text import _, plain, prose
 from pages.shared.training import show_layers, training_controls
 
+
+def one_row() -> None:
+    """The product that selects a row of W_E, and one cell of it."""
+    trace = current_trace()
+    row, column = trace.lesson.query, trace.lesson.column
+    product = stage(trace, "x")
+    explanation = explain(trace, "x", row, column)
+    token, n_words, d_model = trace.tokens[row], len(trace.vocabulary), trace.lesson.d_model
+
+    picture, numbers = st.columns([3, 2], gap="large")
+    with picture:
+        alt = _(
+            "One-hot times W_E: row {id} of W_E becomes the embedding of {token}; column {column} is {value}.",
+            id=trace.ids[row],
+            token=token,
+            column=column,
+            value=product.result.texts[row][column],
+        )
+        cell_chart(falk(product, row, column), "one_hot_product", alt, fields=("query", "column"))
+    with numbers:
+        cell_lists(trace, product.result, fields=("query", "column"), labels=(_("token"), _("column")))
+        st.markdown(
+            _("**{token}** has ID {id}: only the term at place {id} is left.", token=plain(token), id=trace.ids[row])
+        )
+        worked(explanation)
+        st.markdown(
+            _(
+                "K = {n_words} words, M = {d_model} numbers each: {total} parameters.",
+                n_words=n_words,
+                d_model=d_model,
+                total=trace.w_e.numel(),
+            )
+        )
+        st.dataframe(pd.DataFrame(trace.id_table, columns=[_("token"), "ID"]), hide_index=True, height=180)
+        word = st.text_input(_("Look up a word"), placeholder=_("any word"), key="lookup")
+        if word:
+            found = trace.vocabulary.encode((word,))[0]
+            known = _("**{word}** has ID {id}.", word=plain(word), id=found)
+            unknown = _(
+                "**{word}** is not in the vocabulary: it gets ID 0, the word for everything unknown.", word=plain(word)
+            )
+            st.markdown(known if found else unknown)
+
+
 require_shell()
 trace = current_trace()
-row, column = trace.lesson.query, trace.lesson.column
-product = stage(trace, "x")
-explanation = explain(trace, "x", row, column)
-token, n_words, d_model = trace.tokens[row], len(trace.vocabulary), trace.lesson.d_model
-
 opening("one_hot", EMBEDDING_LAYER)
-picture, numbers = st.columns([3, 2], gap="large")
-with picture:
-    alt = _(
-        "One-hot times W_E: row {id} of W_E becomes the embedding of {token}; column {column} is {value}.",
-        id=trace.ids[row],
-        token=token,
-        column=column,
-        value=product.result.texts[row][column],
-    )
-    cell_chart(falk(product, row, column), "one_hot_product", alt, fields=("query", "column"))
-with numbers:
-    cell_lists(trace, product.result, fields=("query", "column"), labels=(_("token"), _("column")))
-    st.markdown(
-        _("**{token}** has ID {id}: only the term at place {id} is left.", token=plain(token), id=trace.ids[row])
-    )
-    worked(explanation)
-    st.markdown(
-        _(
-            "K = {n_words} words, M = {d_model} numbers each: {total} parameters.",
-            n_words=n_words,
-            d_model=d_model,
-            total=trace.w_e.numel(),
-        )
-    )
-    st.dataframe(pd.DataFrame(trace.id_table, columns=[_("token"), "ID"]), hide_index=True, height=180)
-    word = st.text_input(_("Look up a word"), placeholder=_("any word"), key="lookup")
-    if word:
-        found = trace.vocabulary.encode((word,))[0]
-        known = _("**{word}** has ID {id}.", word=plain(word), id=found)
-        unknown = _(
-            "**{word}** is not in the vocabulary: it gets ID 0, the word for everything unknown.", word=plain(word)
-        )
-        st.markdown(known if found else unknown)
+alone(one_row)
 
 st.subheader(_("What the embedding adds: distances that differ"), anchor=False)
 st.markdown(prose("one_hot", "distances"))
@@ -70,7 +77,7 @@ for name, (values, letter) in {"one_hot": (trace.one_hot, "one-hot"), "embedding
                 "cosine": _("Cosines between {what}", what=letter),
             }
             st.markdown(f"**{titles[measure]}**")
-            alt = f"{titles[measure]} ({token}: {row_in_words(between, row)})"
+            alt = f"{titles[measure]} ({trace.tokens[0]}: {row_in_words(between, 0)})"
             chart(grid(between), f"{name}_{measure}", alt)
 
 st.subheader(_("Where the words lie, before and after training"), anchor=False)

@@ -12,17 +12,16 @@ from pages.shared.lecture import closing, opening
 from pages.shared.pretrained_choice import current_readings, model_controls, other_text
 from pages.shared.pretrained_table import show_patterns, show_presets, show_table
 from pages.shared.pretrained_take import show_downloads
-from pages.shared.shell import require_shell
+from pages.shared.shell import alone, require_shell
 from pages.shared.text import _, prose
 
-require_shell()
-opening("pretrained", ATTENTION)
-model_controls()
-readings = current_readings()
 
-if readings:
+def heads() -> None:
+    """All heads, one of them, and one of its weights worked out."""
+    readings = current_readings()
+    if not readings:
+        return
     reading = readings[0]
-    view.show_facts(reading)
     shown = view.current_shown(reading)
     st.subheader(_("All heads at a glance"), anchor=False)
     picture, numbers = st.columns([3, 2], gap="large")
@@ -49,16 +48,23 @@ if readings:
         other_text()
         view.show_beside(readings)
 
-    st.subheader(_("What lecturers look for, measured"), anchor=False)
-    show_presets()
-
-    st.subheader(_("Every head in numbers"), anchor=False)
-    show_table(reading)
-
     st.subheader(_("Through the layers: rollout"), anchor=False)
     st.markdown(prose("pretrained", "rollout"))
     view.show_rollout(reading)
 
     st.subheader(_("Take it along"), anchor=False)
     show_downloads(reading)
+
+
+require_shell()
+opening("pretrained", ATTENTION)
+model_controls()
+readings = current_readings()
+if readings:
+    view.show_facts(readings[0])
+    alone(heads)
+    st.subheader(_("What lecturers look for, measured"), anchor=False)
+    show_presets()
+    st.subheader(_("Every head in numbers"), anchor=False)
+    show_table(readings[0])
 closing("pretrained", attention_calls, attend, read_text, see_picture, measure_heads, rollout)

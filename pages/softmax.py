@@ -15,66 +15,76 @@ from pages.shared.lecture import closing, lines, opening
 from pages.shared.lesson import current_trace
 from pages.shared.link import current, tied
 from pages.shared.picker import cell_chart, cell_lists, chart, row_in_words
-from pages.shared.shell import require_shell
+from pages.shared.shell import alone, require_shell
 from pages.shared.text import _, plain, prose
 
-require_shell()
-trace = current_trace()
-settings = current(SoftmaxSettings)
-row, column = trace.lesson.query, trace.lesson.key
-steps = softmax_steps(trace.attention.masked, settings)
-logits, exponentials, weights = softmax_matrices(trace, steps)
-query, key, top = trace.tokens[row], trace.key_tokens[column], int(steps.weights[row].argmax())
 
-opening("softmax", SOFTMAX)
-places = st.columns(3)
-with places[0]:
-    st.markdown(_("**1.** What goes into softmax, z"))
-    alt = _("What goes into softmax; the row of {query}: {numbers}", query=query, numbers=row_in_words(logits, row))
-    cell_chart(grid(logits, row, column), "softmax_logits", alt)
-with places[1]:
-    st.markdown(_("**2.** e to the power of each, and the row's sum Σ"))
-    alt = _(
-        "Exponentials with their row sums; the row of {query} sums to {total}",
-        query=query,
-        total=texts(steps.totals)[row][0],
-    )
-    cell_chart(grid(exponentials, row, column, totals=steps.totals), "softmax_exponentials", alt)
-with places[2]:
-    st.markdown(_("**3.** Each divided by its row's sum: the weights"))
-    alt = _(
-        "Attention weights; the largest of {query} is {largest}, for {key}",
-        query=query,
-        largest=weights.texts[row][top],
-        key=trace.key_tokens[top],
-    )
-    cell_chart(grid(weights, row, column), "softmax_weights", alt)
+def one_row() -> None:
+    """Three steps from scores to weights, and one row of them."""
+    trace = current_trace()
+    settings = current(SoftmaxSettings)
+    row, column = trace.lesson.query, trace.lesson.key
+    steps = softmax_steps(trace.attention.masked, settings)
+    logits, exponentials, weights = softmax_matrices(trace, steps)
+    query, key, top = trace.tokens[row], trace.key_tokens[column], int(steps.weights[row].argmax())
 
-picture, numbers = st.columns(2, gap="large")
-with picture:
-    cell_lists(trace, weights)
-    st.markdown(_("What **{query}** attends to; the grey marks show the lesson's own weights.", query=plain(query)))
-    alt = _("Bars of the attention weights of {query}: {numbers}", query=query, numbers=row_in_words(weights, row))
-    chart(weight_bars(trace.key_tokens, steps.weights[row], column, trace.attention.weights[row]), "softmax_bars", alt)
+    places = st.columns(3)
+    with places[0]:
+        st.markdown(_("**1.** What goes into softmax, z"))
+        alt = _("What goes into softmax; the row of {query}: {numbers}", query=query, numbers=row_in_words(logits, row))
+        cell_chart(grid(logits, row, column), "softmax_logits", alt)
+    with places[1]:
+        st.markdown(_("**2.** e to the power of each, and the row's sum Σ"))
+        alt = _(
+            "Exponentials with their row sums; the row of {query} sums to {total}",
+            query=query,
+            total=texts(steps.totals)[row][0],
+        )
+        cell_chart(grid(exponentials, row, column, totals=steps.totals), "softmax_exponentials", alt)
+    with places[2]:
+        st.markdown(_("**3.** Each divided by its row's sum: the weights"))
+        alt = _(
+            "Attention weights; the largest of {query} is {largest}, for {key}",
+            query=query,
+            largest=weights.texts[row][top],
+            key=trace.key_tokens[top],
+        )
+        cell_chart(grid(weights, row, column), "softmax_weights", alt)
+
+    picture, numbers = st.columns(2, gap="large")
+    with picture:
+        cell_lists(trace, weights)
+        st.markdown(_("What **{query}** attends to; the grey marks show the lesson's own weights.", query=plain(query)))
+        alt = _("Bars of the attention weights of {query}: {numbers}", query=query, numbers=row_in_words(weights, row))
+        chart(
+            weight_bars(trace.key_tokens, steps.weights[row], column, trace.attention.weights[row]), "softmax_bars", alt
+        )
+        st.slider(
+            _("Temperature: divides every score"),
+            step=0.1,
+            **limits(SoftmaxSettings, "temperature"),
+            **tied(SoftmaxSettings, "temperature"),
+        )
+    with numbers:
+        st.markdown(_("The weight of **{key}** for **{query}**:", key=plain(key), query=plain(query)))
+        lines(explain_weight(steps, row, column))
+        st.caption(_("Rounded to {n} decimals; computed with all digits.", n=4))
+        summary = {
+            "query": trace.tokens,
+            _("sum of weights"): steps.weights.sum(-1),
+            _("entropy (at most {most:.4f})", most=steps.largest_entropy): steps.entropy,
+        }
+        st.dataframe(pd.DataFrame(summary), hide_index=True)
+
+    st.subheader(_("Why the maximum is subtracted first"), anchor=False)
+    st.markdown(prose("softmax", "maximum"))
     st.slider(
-        _("Temperature: divides every score"),
-        step=0.1,
-        **limits(SoftmaxSettings, "temperature"),
-        **tied(SoftmaxSettings, "temperature"),
+        _("Added to every score"), step=10, **limits(SoftmaxSettings, "offset"), **tied(SoftmaxSettings, "offset")
     )
-with numbers:
-    st.markdown(_("The weight of **{key}** for **{query}**:", key=plain(key), query=plain(query)))
-    lines(explain_weight(steps, row, column))
-    st.caption(_("Rounded to {n} decimals; computed with all digits.", n=4))
-    summary = {
-        "query": trace.tokens,
-        _("sum of weights"): steps.weights.sum(-1),
-        _("entropy (at most {most:.4f})", most=steps.largest_entropy): steps.entropy,
-    }
-    st.dataframe(pd.DataFrame(summary), hide_index=True)
+    st.toggle(_("Subtract each row's maximum"), **tied(SoftmaxSettings, "subtract_maximum"))
 
-st.subheader(_("Why the maximum is subtracted first"), anchor=False)
-st.markdown(prose("softmax", "maximum"))
-st.slider(_("Added to every score"), step=10, **limits(SoftmaxSettings, "offset"), **tied(SoftmaxSettings, "offset"))
-st.toggle(_("Subtract each row's maximum"), **tied(SoftmaxSettings, "subtract_maximum"))
+
+require_shell()
+opening("softmax", SOFTMAX)
+alone(one_row)
 closing("softmax", softmax_steps)

@@ -18,31 +18,37 @@ from pages.shared.learning_view import (
     show_task,
 )
 from pages.shared.lecture import closing, opening
-from pages.shared.shell import require_shell
+from pages.shared.shell import alone, require_shell
 from pages.shared.text import _, prose
+
+
+def learning() -> None:
+    """The controls, and what has been learned so far."""
+    learning_controls()
+    show_task()
+    running = st.container()
+    learned = learned_so_far()
+
+    st.subheader(_("What it attends to"), anchor=False)
+    figures, choice = st.columns(2, gap="large", vertical_alignment="bottom")
+    with figures:
+        show_figures(learned)
+    with choice:
+        example_controls(learned)
+    show_attention(learned)
+    show_answers(learned)
+
+    if learned.step:
+        st.subheader(_("Loss and accuracy over the steps"), anchor=False)
+        show_curves(learned)
+
+        st.subheader(_("$W_Q$, $W_K$ and $W_V$ before and after"), anchor=False)
+        st.markdown(prose("training", "matrices"))
+        show_matrices(learned)
+    go_on_learning(running, learned)
+
 
 require_shell()
 opening("training", LEARNING)
-learning_controls()
-show_task()
-running = st.container()
-learned = learned_so_far()
-
-st.subheader(_("What it attends to"), anchor=False)
-figures, choice = st.columns(2, gap="large", vertical_alignment="bottom")
-with figures:
-    show_figures(learned)
-with choice:
-    example_controls(learned)
-show_attention(learned)
-show_answers(learned)
-
-if learned.step:
-    st.subheader(_("Loss and accuracy over the steps"), anchor=False)
-    show_curves(learned)
-
-    st.subheader(_("$W_Q$, $W_K$ and $W_V$ before and after"), anchor=False)
-    st.markdown(prose("training", "matrices"))
-    show_matrices(learned)
+alone(learning)
 closing("training", task, AttentionOnlyModel, loss_and_gradients, Adam, train, closeness)
-go_on_learning(running, learned)

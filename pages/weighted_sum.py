@@ -16,65 +16,74 @@ from pages.shared.lecture import closing, opening, terms_table, worked
 from pages.shared.lesson import current_trace
 from pages.shared.link import current, tied
 from pages.shared.picker import cell_chart, cell_lists, chart
-from pages.shared.shell import require_shell
+from pages.shared.shell import alone, require_shell
 from pages.shared.text import _, plain, prose
 
-require_shell()
-trace = current_trace()
-product, fields = stage(trace, "output"), ("query", "column")
-row, column = trace.lesson.query, trace.column_of_head(trace.lesson.column)
-explanation = explain(trace, "output", row, column)
-query, number = trace.tokens[row], product.result.first_column + column
-mixed = mixture(trace, current(MixingSettings))
 
-opening("weighted_sum", WEIGHTED_SUM)
-picture, numbers = st.columns([3, 2], gap="large")
-with picture:
-    alt = _(
-        "Weights times V: output of {query}, column {column}: {value}.",
-        query=query,
-        column=number,
-        value=product.result.texts[row][column],
-    )
-    cell_chart(falk(product, row, column), "sum_product", alt, fields=fields)
-with numbers:
-    cell_lists(trace, product.result, fields=fields, labels=("query", _("column")))
-    st.markdown(
-        _(
-            "The output of **{query}**, column {column}, takes something from every value:",
-            query=plain(query),
+def one_mixture() -> None:
+    """The product, one of its cells worked out, and weight moved by hand."""
+    trace = current_trace()
+    product, fields = stage(trace, "output"), ("query", "column")
+    row, column = trace.lesson.query, trace.column_of_head(trace.lesson.column)
+    explanation = explain(trace, "output", row, column)
+    query, number = trace.tokens[row], product.result.first_column + column
+    mixed = mixture(trace, current(MixingSettings))
+
+    picture, numbers = st.columns([3, 2], gap="large")
+    with picture:
+        alt = _(
+            "Weights times V: output of {query}, column {column}: {value}.",
+            query=query,
             column=number,
+            value=product.result.texts[row][column],
         )
-    )
-    worked(explanation)
-terms_table(explanation)
+        cell_chart(falk(product, row, column), "sum_product", alt, fields=fields)
+    with numbers:
+        cell_lists(trace, product.result, fields=fields, labels=("query", _("column")))
+        st.markdown(
+            _(
+                "The output of **{query}**, column {column}, takes something from every value:",
+                query=plain(query),
+                column=number,
+            )
+        )
+        worked(explanation)
+    terms_table(explanation)
 
-st.subheader(_("Move weight and see the output move"), anchor=False)
-st.markdown(prose("weighted_sum", "moving"))
-stacked, plane = st.columns(2, gap="large")
-with stacked:
-    places, label = range(len(trace.key_tokens)), lambda index: f"{index}: {trace.key_tokens[index]}"
-    with st.container(horizontal=True):
-        for name, field in ((_("Take weight from"), "giver"), (_("Give it to"), "taker")):
-            choice = tied(MixingSettings, field, at_most=len(places) - 1)
-            st.selectbox(name, places, format_func=label, width=150, **choice)
-    st.slider(
-        _("Share of the giver's weight"), step=0.05, **limits(MixingSettings, "moved"), **tied(MixingSettings, "moved")
-    )
-    alt = _(
-        "Contributions of each value to the output of {query}; the weights {weights} sum to {total:.4f}",
-        query=query,
-        weights=", ".join(texts(mixed.weights[None])[0]),
-        total=float(mixed.weights.sum()),
-    )
-    chart(contributions(mixed, trace.key_tokens), "sum_contributions", alt)
-    st.caption(plain(alt))
-with plane:
-    alt = _(
-        "Values, their convex hull, and inside it the output of {query}: {numbers}",
-        query=query,
-        numbers=", ".join(texts(mixed.output[None])[0]),
-    )
-    chart(hull(mixed, trace.key_tokens), "sum_hull", alt)
-    st.caption(prose("weighted_sum", mixed.plane))
+    st.subheader(_("Move weight and see the output move"), anchor=False)
+    st.markdown(prose("weighted_sum", "moving"))
+    stacked, plane = st.columns(2, gap="large")
+    with stacked:
+        places, label = range(len(trace.key_tokens)), lambda index: f"{index}: {trace.key_tokens[index]}"
+        with st.container(horizontal=True):
+            for name, field in ((_("Take weight from"), "giver"), (_("Give it to"), "taker")):
+                choice = tied(MixingSettings, field, at_most=len(places) - 1)
+                st.selectbox(name, places, format_func=label, width=150, **choice)
+        st.slider(
+            _("Share of the giver's weight"),
+            step=0.05,
+            **limits(MixingSettings, "moved"),
+            **tied(MixingSettings, "moved"),
+        )
+        alt = _(
+            "Contributions of each value to the output of {query}; the weights {weights} sum to {total:.4f}",
+            query=query,
+            weights=", ".join(texts(mixed.weights[None])[0]),
+            total=float(mixed.weights.sum()),
+        )
+        chart(contributions(mixed, trace.key_tokens), "sum_contributions", alt)
+        st.caption(plain(alt))
+    with plane:
+        alt = _(
+            "Values, their convex hull, and inside it the output of {query}: {numbers}",
+            query=query,
+            numbers=", ".join(texts(mixed.output[None])[0]),
+        )
+        chart(hull(mixed, trace.key_tokens), "sum_hull", alt)
+        st.caption(prose("weighted_sum", mixed.plane))
+
+
+require_shell()
+opening("weighted_sum", WEIGHTED_SUM)
+alone(one_mixture)
 closing("weighted_sum", attend, mixture, move_weight)

@@ -10,7 +10,7 @@ import streamlit as st
 
 from attn_core.explain import Explanation
 from attn_core.figures.tables import Table, tables
-from pages.shared.picker import drawn_pictures
+from pages.shared.picker import TABLES, drawn_pictures
 from pages.shared.shell import title
 from pages.shared.text import _, plain, prose
 
@@ -77,9 +77,7 @@ def _pictures_as_tables() -> None:
     pictures = drawn_pictures()
     if not pictures:
         return
-    folded = st.expander(
-        _("The pictures as tables"), icon=":material/table:", key="pictures_as_tables", on_change="rerun"
-    )
+    folded = st.expander(_("The pictures as tables"), icon=":material/table:", key=TABLES, on_change="rerun")
     if folded.open:
         with folded:
             for alt, figure in pictures:

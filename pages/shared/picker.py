@@ -15,6 +15,7 @@ from pages.shared.text import _
 PICTURE_FORMATS = ("png", "svg")
 PICTURE_FORMAT = "picture_format"
 _DRAWN = "_drawn"
+TABLES = "pictures_as_tables"  # the key of what shows them, folded
 
 
 def row_in_words(matrix: Matrix, row: int) -> str:

@@ -2,7 +2,7 @@
 
 import contextlib
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType
@@ -37,10 +37,12 @@ from pages.shared.link import (
     prepared_query,
     use_again,
 )
+from pages.shared.picker import TABLES, drawn_pictures
 from pages.shared.settings import LayerSettings, LectureSettings, MaskSettings, OverviewSettings, SimilaritySettings
 from pages.shared.text import _
 
 _ROOT = Path(__file__).parents[2]
+_WHOLE = "_whole_run"  # the page that the last run of the whole app has opened, and what it showed around it
 
 
 @dataclass(frozen=True)
@@ -129,23 +131,38 @@ def page_body() -> DeltaGenerator:
 
 
 def run_page(opened: PageEntry) -> None:
-    """Runs the open page inside the shell.
+    """Runs the open page inside the shell."""
+    st.session_state[_WHOLE] = opened, _around()
+    path = _ROOT / opened.script
+    with _inside_shell(), standing(opened):
+        exec(_code(path, path.stat().st_mtime), {"__name__": "__main__", "__file__": str(path)})
 
-    After a click inside a page only the page runs again: that is a third of the work. What stands around the page is
-    run with it where it shows something else now.
+
+def alone(draw: Callable[[], None]) -> None:
+    """Draws a part of the page that runs alone after a click inside it: the rest of the app stays as it is.
+
+    What stands around such a part depends on nothing that a click inside can change, but for the lesson and the link:
+    where they are shown and are others now, the whole app runs. So `draw` looks up by itself what it shows.
     """
-    st.session_state["_around"] = _around()
-    (_run_script if gate.waits() else _fragment)(opened)
+    if gate.waits():
+        draw()
+    else:
+        _fragment(draw)
 
 
 @st.fragment
-def _fragment(opened: PageEntry) -> None:
-    if is_fragment_run():
-        _begin_run()
-        if _around() != st.session_state["_around"]:
-            use_again()
-            st.rerun()
-    _run_script(opened)
+def _fragment(draw: Callable[[], None]) -> None:
+    if not is_fragment_run():
+        draw()
+        return
+    _begin_run()
+    opened, around = st.session_state[_WHOLE]
+    if _around() != around or st.session_state.get(TABLES):
+        use_again()
+        st.rerun()
+    with standing(opened):
+        draw()
+    drawn_pictures()  # nobody asks for them
 
 
 @st.fragment(run_every=86_400)
@@ -155,12 +172,6 @@ def come_back() -> None:
     Streamlit's browser does so only where something on the screen runs by itself. Without it, the first click would
     ask the new server for a fragment that it has never run, and nothing would happen.
     """
-
-
-def _run_script(opened: PageEntry) -> None:
-    path = _ROOT / opened.script
-    with _inside_shell(), standing(opened):
-        exec(_code(path, path.stat().st_mtime), {"__name__": "__main__", "__file__": str(path)})
 
 
 @functools.lru_cache(maxsize=len(PAGES))
