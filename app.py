@@ -14,16 +14,18 @@ from pages.shared.shell import (
     run_page,
     standing,
 )
+from pages.shared.turns import TURNS
 
 prepare_server()
-opened = navigation()
-come_back()
-style_sheet()
-bar, body, foot = st.container(), page_body(), st.container()
-with bar, standing(opened):
-    lesson_bar(*RECORDS)
-with foot:
-    page_turner(opened)
-    lecture_bar(opened.name)
-with body.container():
-    run_page(opened)
+with TURNS.turn():
+    opened = navigation()
+    come_back()
+    style_sheet()
+    bar, body, foot = st.container(), page_body(), st.container()
+    with bar, standing(opened):
+        lesson_bar(*RECORDS)
+    with foot:
+        page_turner(opened)
+        lecture_bar(opened.name)
+    with body.container():
+        run_page(opened)

@@ -37,6 +37,7 @@ import streamlit as st
 from pages.shared.faults import FAULT
 from pages.shared.jobs import Gate, Glance
 from pages.shared.text import _
+from pages.shared.turns import TURNS
 
 Piece = TypeVar("Piece")
 
@@ -150,7 +151,7 @@ def _within_moments(key: Hashable, make: Callable[[], Iterator[Piece]]) -> Glanc
     """The job after a moment too short to announce it."""
     give_up = time.monotonic() + _UNANNOUNCED
     while not (found := _look(key, make)).ended and time.monotonic() < give_up:
-        time.sleep(_POLL / 10)
+        TURNS.pause(_POLL / 10)
     return found
 
 
@@ -167,7 +168,7 @@ def _watch(
         if (now := (found.state, found.before, id(found.latest))) != told:
             bar.progress(*_in_words(found, progress))
             told = now
-        time.sleep(_POLL)
+        TURNS.pause(_POLL)
     return found
 
 

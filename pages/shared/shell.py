@@ -40,6 +40,7 @@ from pages.shared.link import (
 from pages.shared.picker import TABLES, drawn_pictures
 from pages.shared.settings import LayerSettings, LectureSettings, MaskSettings, OverviewSettings, SimilaritySettings
 from pages.shared.text import _
+from pages.shared.turns import TURNS
 
 _ROOT = Path(__file__).parents[2]
 _WHOLE = "_whole_run"  # the page that the last run of the whole app has opened, and what it showed around it
@@ -152,9 +153,14 @@ def alone(draw: Callable[[], None]) -> None:
 
 @st.fragment
 def _fragment(draw: Callable[[], None]) -> None:
-    if not is_fragment_run():
+    if is_fragment_run():
+        with TURNS.turn():
+            _run_alone(draw)
+    else:
         draw()
-        return
+
+
+def _run_alone(draw: Callable[[], None]) -> None:
     _begin_run()
     opened, around = st.session_state[_WHOLE]
     if _around() != around or st.session_state.get(TABLES):

@@ -18,7 +18,7 @@ def threads_of_an_operation() -> list[int]:
 
 def test_a_page_s_operations_take_one_thread(open_page: OpenPage, monkeypatch: pytest.MonkeyPatch) -> None:
     found: list[int] = []
-    monkeypatch.setattr(shell, "_run_script", lambda _opened: found.extend(threads_of_an_operation()))
+    monkeypatch.setattr(shell, "run_page", lambda _opened: found.extend(threads_of_an_operation()))
     open_page("similarity")
     assert found
     assert all(n == 1 for n in found)
