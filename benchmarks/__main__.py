@@ -11,6 +11,7 @@ import argparse
 import multiprocessing
 import sys
 import time
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
@@ -39,18 +40,16 @@ def in_its_own_process(name: str, quick: bool) -> list[Row]:
         return pool.submit(rows_of, name, quick).result()
 
 
-def measure(quick: bool) -> list[Row]:
-    """The rows of all; one that fails is reported, and the others run."""
-    rows: list[Row] = []
+def measure(quick: bool) -> Iterator[list[Row]]:
+    """The rows of one after the other; one that fails is reported, and the others run."""
     for name in MODULES:
         print(f"\n== {name}", flush=True)
         began = time.perf_counter()
         try:
-            rows += in_its_own_process(name, quick)
-        except Exception as error:  # twenty minutes are not given up for one of many
+            yield in_its_own_process(name, quick)
+        except Exception as error:  # a quarter of an hour is not given up for one of many
             print(f"failed: {error!r}")
         print(f"   ({time.perf_counter() - began:.0f} s)", flush=True)
-    return rows
 
 
 def main() -> None:
@@ -64,13 +63,15 @@ def main() -> None:
         return
     about = machine()
     print(in_a_line(about), flush=True)
-    rows = measure(options.quick)
+    rows: list[Row] = []
+    for found in measure(options.quick):
+        rows += found
+        write_rows(options.json, about, rows)  # what has been found is kept, whatever comes after
     table = of_table(rows)
     print("\n== all other figures")
     print_rows([row for row in rows if row not in table])
     print("\n== the table")
     print_rows(table)
-    write_rows(options.json, about, rows)
     if lacking := missing(rows):
         sys.exit(f"not measured: {'; '.join(lacking)}")
 

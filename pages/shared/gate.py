@@ -19,10 +19,12 @@ the line or the progress, with a button that stops, waits for the result, and ta
 comes after `run` in the script waits too: draw first what should be seen meanwhile.
 
 A reader may do anything while a job runs: the page runs again, comes back to `run`, and finds the job further on.
-Streamlit lets only a click outside of fragments break into a script, so a page that waits is no fragment. A job that
-no session has watched for some seconds pauses, and one that takes long lets others have their turn. Both go on from
-their last piece. One that has worked for MAX_JOB_SECONDS stops as if its reader had stopped it, and the page says so;
-whoever asks again goes on from there.
+Streamlit lets only a click outside of fragments break into a script, so no part of a page that waits is one. While a
+script waits for a job, other sessions' scripts run (`pages.shared.turns`).
+
+A job that no session has watched for some seconds pauses, and one that takes long lets others have their turn. Both go
+on from their last piece. One that has worked for MAX_JOB_SECONDS stops as if its reader had stopped it, and the page
+says so; whoever asks again goes on from there.
 """
 
 import atexit

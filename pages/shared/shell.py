@@ -145,30 +145,26 @@ def alone(draw: Callable[[], None]) -> None:
     What stands around such a part depends on nothing that a click inside can change, but for the lesson and the link:
     where they are shown and are others now, the whole app runs. So `draw` looks up by itself what it shows.
     """
-    if gate.waits():
-        draw()
-    else:
-        _fragment(draw)
+    (_stand if gate.waits() else _fragment)(draw)
 
 
 @st.fragment
 def _fragment(draw: Callable[[], None]) -> None:
-    if is_fragment_run():
-        with TURNS.turn():
-            _run_alone(draw)
-    else:
-        draw()
+    if not is_fragment_run():
+        _stand(draw)
+        return
+    with TURNS.turn():
+        _begin_run()
+        if _around() != st.session_state[_WHOLE][1] or st.session_state.get(TABLES):
+            use_again()
+            st.rerun()
+        _stand(draw)
+        drawn_pictures()  # nobody asks for them
 
 
-def _run_alone(draw: Callable[[], None]) -> None:
-    _begin_run()
-    opened, around = st.session_state[_WHOLE]
-    if _around() != around or st.session_state.get(TABLES):
-        use_again()
-        st.rerun()
-    with standing(opened):
+def _stand(draw: Callable[[], None]) -> None:
+    with standing(st.session_state[_WHOLE][0]):
         draw()
-    drawn_pictures()  # nobody asks for them
 
 
 @st.fragment(run_every=86_400)

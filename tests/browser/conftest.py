@@ -30,7 +30,7 @@ FLAGS = [
 ]
 PROBES = ("_stcore/health", "_stcore/host-config")  # Streamlit asks for them under the page's path and gets a 404
 LOCALES = {"ja": "ja-JP", "en": "en-US"}
-TIMEOUT = 300_000  # ms; a limit for machines under load, never waited for
+TIMEOUT = 120_000  # ms; a limit for machines under load, never waited for
 expect.set_options(timeout=TIMEOUT)
 
 Visit = Callable[..., Page]
