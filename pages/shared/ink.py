@@ -44,6 +44,7 @@ _STYLE = "\n".join(
         *(f".stCode .token{kind} {{ color: {_ink(*shades)} }}" for kind, shades in _CODE.items()),
         f"[data-testid=stBaseButton-primary]:enabled {{ color: {_ink(*_ON_PRIMARY)} }}",
         "[data-testid=stMarkdownContainer]:has(> table) { overflow-x: auto }",
+        "[data-testid=stPageLink] a { height: auto } [data-testid=stPageLink] a * { white-space: normal }",
         ":is(a, main, .modebar-btn):focus-visible { outline: 2px solid !important; outline-offset: -2px }",
         ".st-key-pictures_as_tables [data-testid=stMarkdownContainer] { overflow-x: auto }",
         ".st-key-pictures_as_tables :is(th, td) { padding: 0.2rem 0.4rem; white-space: nowrap }",

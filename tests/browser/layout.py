@@ -6,13 +6,17 @@ _CUT = """() => {
   const found = [], main = document.querySelector('[data-testid=stMain]')
   const scrolls = e => { for (; e && e !== main; e = e.parentElement)
     if (['auto', 'scroll'].includes(getComputedStyle(e).overflowX)) return true; return false }
+  const hides = e => ['hidden', 'clip'].includes(getComputedStyle(e).overflowX)
+  const around = e => { for (e = e.parentElement; e && e !== main; e = e.parentElement) if (hides(e)) return e }
+  const letters = e => { const all = new Range(); all.selectNodeContents(e); return all.getBoundingClientRect() }
   for (const e of main.querySelectorAll('*')) {
     if (e.closest('svg, .katex, canvas, input') || !e.checkVisibility({visibilityProperty: true})) continue
     const text = [...e.childNodes].filter(n => n.nodeType === 3).map(n => n.textContent.trim()).join('')
     const box = e.getBoundingClientRect()
     if (!text || box.width < 2) continue
-    if (e.scrollWidth > e.clientWidth + 1 && e.clientWidth && getComputedStyle(e).overflowX === 'hidden')
-      found.push('cut: ' + text)
+    if (e.scrollWidth > e.clientWidth + 1 && e.clientWidth && hides(e)) found.push('cut: ' + text)
+    const frame = around(e)
+    if (frame && letters(e).right > frame.getBoundingClientRect().right + 1) found.push('cut by its frame: ' + text)
     if ((box.right > innerWidth + 1 || box.left < -1) && !scrolls(e)) found.push('outside: ' + text)
   }
   for (const plot of main.querySelectorAll('.js-plotly-plot')) {
