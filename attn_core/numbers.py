@@ -13,7 +13,9 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 def decimals_for(values: Tensor) -> int:
     """The fewest decimals (at most MAX_DECIMALS) that write every value exactly, or MAX_DECIMALS."""
-    return next((n for n in range(MAX_DECIMALS) if is_exact(values, n)), MAX_DECIMALS)
+    if not is_exact(values, MAX_DECIMALS - 1):  # as of most: what is exact with fewer is so with more
+        return MAX_DECIMALS
+    return next(n for n in range(MAX_DECIMALS) if is_exact(values, n))
 
 
 def is_exact(values: Tensor, decimals: int) -> bool:

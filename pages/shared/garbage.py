@@ -1,4 +1,7 @@
-"""Collecting garbage: Streamlit does it after every run, through every object that is not frozen."""
+"""Collecting garbage: once a second, through what has come in that second.
+
+Streamlit would do it after every run (`runner.postScriptGC`), and Python goes through everything now and then.
+"""
 
 import gc
 import threading
@@ -13,7 +16,7 @@ _THAW_AFTER = 120.0
 class Freezer:
     """Freezes what is there: torch, a model, and what the sessions hold (60 made a collection 20 times as long).
 
-    What sessions leave behind in circles stays until everything is thawed for one whole collection.
+    What is left behind in circles later stays until everything is thawed for one whole collection.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
@@ -30,13 +33,14 @@ class Freezer:
             self._lock.release()
 
     def _freeze(self, now: float) -> None:
+        if now < self._frozen + _FREEZE_AFTER:
+            return
         if now >= self._thawed + _THAW_AFTER:
             gc.unfreeze()
-            gc.collect()
-            self._thawed, self._frozen = now, float("-inf")
-        if now >= self._frozen + _FREEZE_AFTER:
-            gc.freeze()
-            self._frozen = now
+            self._thawed = now
+        gc.collect()
+        gc.freeze()
+        self._frozen = now
 
 
 FREEZER = Freezer()
