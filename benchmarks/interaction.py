@@ -209,8 +209,8 @@ def rows(quick: bool) -> list[Row]:
             thawed.over("unfrozen"),
             "×",
             0.2,
-            "server's processor time of a click over that of the same app with garbage collected as Streamlit does it: after"
-            " every run, nothing frozen; largest of all pages",
+            "server's processor time of a click over that of the same app with garbage collected as Streamlit does it:"
+            " after every run, nothing frozen; largest of all pages",
             thawed.beside("unfrozen"),
         ),
         Row(
