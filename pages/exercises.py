@@ -59,10 +59,9 @@ def question() -> None:
             given_words = terms_in_words(shown, cell.row, cell.column) if product else row_in_words(shown, cell.row)
             chart(figure, f"exercise_{exercise.kind}", f"{question_text(trace, exercise)} {given_words}")
         elif exercise.kind in ("one_hot", "visible"):
-            words = trace.vocabulary.words if exercise.kind == "one_hot" else trace.key_tokens
-            st.markdown(
-                _("The vocabulary in its order:") if exercise.kind == "one_hot" else _("The keys in their order:")
-            )
+            of_all = exercise.kind == "one_hot"
+            st.markdown(_("The vocabulary in its order:") if of_all else _("The keys in their order:"))
+            words = trace.vocabulary.words if of_all else trace.key_tokens
             st.markdown(" · ".join(plain(word) for word in words))
         else:
             st.markdown(prose("exercises", exercise.kind))

@@ -1,6 +1,5 @@
 """One-hot and embedding: a product with a one-hot vector selects one row of W_E."""
 
-import pandas as pd
 import streamlit as st
 
 from attn_core import Vocabulary, one_hot, run_lesson
@@ -16,6 +15,7 @@ from pages.shared.picker import cell_chart, cell_lists, chart, row_in_words
 from pages.shared.shell import alone, require_shell
 from pages.shared.text import _, plain, prose
 from pages.shared.training import show_layers, training_controls
+from pages.shared.vocabulary_view import show_vocabulary
 
 
 def one_row() -> None:
@@ -24,7 +24,7 @@ def one_row() -> None:
     row, column = trace.lesson.query, trace.lesson.column
     product = stage(trace, "x")
     explanation = explain(trace, "x", row, column)
-    token, n_words, d_model = trace.tokens[row], len(trace.vocabulary), trace.lesson.d_model
+    token = trace.tokens[row]
 
     picture, numbers = st.columns([3, 2], gap="large")
     with picture:
@@ -42,23 +42,7 @@ def one_row() -> None:
             _("**{token}** has ID {id}: only the term at place {id} is left.", token=plain(token), id=trace.ids[row])
         )
         worked(explanation)
-        st.markdown(
-            _(
-                "K = {n_words} words, M = {d_model} numbers each: {total} parameters.",
-                n_words=n_words,
-                d_model=d_model,
-                total=trace.w_e.numel(),
-            )
-        )
-        st.dataframe(pd.DataFrame(trace.id_table, columns=[_("token"), "ID"]), hide_index=True, height=180)
-        word = st.text_input(_("Look up a word"), placeholder=_("any word"), key="lookup")
-        if word:
-            found = trace.vocabulary.encode((word,))[0]
-            known = _("**{word}** has ID {id}.", word=plain(word), id=found)
-            unknown = _(
-                "**{word}** is not in the vocabulary: it gets ID 0, the word for everything unknown.", word=plain(word)
-            )
-            st.markdown(known if found else unknown)
+        show_vocabulary(trace)
 
 
 require_shell()

@@ -57,10 +57,8 @@ def three_layers() -> None:
         st.markdown(prose("query_key_value", layer))
     terms_table(explanation)
 
-    same, crossed = (
-        _("The same embeddings, three results"),
-        _("Queries from one sentence, keys and values from the other"),
-    )
+    same = _("The same embeddings, three results")
+    crossed = _("Queries from one sentence, keys and values from the other")
     st.subheader(crossed if trace.is_cross else same, anchor=False)
     for step, place in zip(LAYERS, st.columns(3), strict=True):
         with place:

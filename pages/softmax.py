@@ -1,10 +1,8 @@
 """Softmax: a row of scaled scores becomes attention weights that sum to 1."""
 
-import pandas as pd
 import streamlit as st
 
 from attn_core.explain import explain_weight
-from attn_core.figures.bars import weight_bars
 from attn_core.figures.grid import grid
 from attn_core.formulas import SOFTMAX
 from attn_core.numbers import texts
@@ -14,8 +12,9 @@ from pages.shared.controls import limits
 from pages.shared.lecture import closing, lines, opening
 from pages.shared.lesson import current_trace
 from pages.shared.link import current, tied
-from pages.shared.picker import cell_chart, cell_lists, chart, row_in_words
+from pages.shared.picker import cell_chart, cell_lists, row_in_words
 from pages.shared.shell import alone, require_shell
+from pages.shared.softmax_view import show_bars, show_sums
 from pages.shared.text import _, plain, prose
 
 
@@ -54,11 +53,7 @@ def one_row() -> None:
     picture, numbers = st.columns(2, gap="large")
     with picture:
         cell_lists(trace, weights)
-        st.markdown(_("What **{query}** attends to; the grey marks show the lesson's own weights.", query=plain(query)))
-        alt = _("Bars of the attention weights of {query}: {numbers}", query=query, numbers=row_in_words(weights, row))
-        chart(
-            weight_bars(trace.key_tokens, steps.weights[row], column, trace.attention.weights[row]), "softmax_bars", alt
-        )
+        show_bars(trace, steps, weights)
         st.slider(
             _("Temperature: divides every score"),
             step=0.1,
@@ -69,12 +64,7 @@ def one_row() -> None:
         st.markdown(_("The weight of **{key}** for **{query}**:", key=plain(key), query=plain(query)))
         lines(explain_weight(steps, row, column))
         st.caption(_("Rounded to {n} decimals; computed with all digits.", n=4))
-        summary = {
-            "query": trace.tokens,
-            _("sum of weights"): steps.weights.sum(-1),
-            _("entropy (at most {most:.4f})", most=steps.largest_entropy): steps.entropy,
-        }
-        st.dataframe(pd.DataFrame(summary), hide_index=True)
+        show_sums(trace, steps)
 
     st.subheader(_("Why the maximum is subtracted first"), anchor=False)
     st.markdown(prose("softmax", "maximum"))

@@ -4,18 +4,15 @@ import streamlit as st
 
 from attn_core import attend
 from attn_core.explain import explain
-from attn_core.figures.contributions import contributions
 from attn_core.figures.falk import falk
-from attn_core.figures.hull import hull
 from attn_core.formulas import WEIGHTED_SUM
 from attn_core.mixing import MixingSettings, mixture, move_weight
-from attn_core.numbers import texts
 from attn_core.stages import stage
-from pages.shared.controls import limits
 from pages.shared.lecture import closing, opening, terms_table, worked
 from pages.shared.lesson import current_trace
-from pages.shared.link import current, tied
-from pages.shared.picker import cell_chart, cell_lists, chart
+from pages.shared.link import current
+from pages.shared.mixing_view import show_mixture
+from pages.shared.picker import cell_chart, cell_lists
 from pages.shared.shell import alone, require_shell
 from pages.shared.text import _, plain, prose
 
@@ -27,7 +24,6 @@ def one_mixture() -> None:
     row, column = trace.lesson.query, trace.column_of_head(trace.lesson.column)
     explanation = explain(trace, "output", row, column)
     query, number = trace.tokens[row], product.result.first_column + column
-    mixed = mixture(trace, current(MixingSettings))
 
     picture, numbers = st.columns([3, 2], gap="large")
     with picture:
@@ -52,35 +48,7 @@ def one_mixture() -> None:
 
     st.subheader(_("Move weight and see the output move"), anchor=False)
     st.markdown(prose("weighted_sum", "moving"))
-    stacked, plane = st.columns(2, gap="large")
-    with stacked:
-        places, label = range(len(trace.key_tokens)), lambda index: f"{index}: {trace.key_tokens[index]}"
-        with st.container(horizontal=True):
-            for name, field in ((_("Take weight from"), "giver"), (_("Give it to"), "taker")):
-                choice = tied(MixingSettings, field, at_most=len(places) - 1)
-                st.selectbox(name, places, format_func=label, width=150, **choice)
-        st.slider(
-            _("Share of the giver's weight"),
-            step=0.05,
-            **limits(MixingSettings, "moved"),
-            **tied(MixingSettings, "moved"),
-        )
-        alt = _(
-            "Contributions of each value to the output of {query}; the weights {weights} sum to {total:.4f}",
-            query=query,
-            weights=", ".join(texts(mixed.weights[None])[0]),
-            total=float(mixed.weights.sum()),
-        )
-        chart(contributions(mixed, trace.key_tokens), "sum_contributions", alt)
-        st.caption(plain(alt))
-    with plane:
-        alt = _(
-            "Values, their convex hull, and inside it the output of {query}: {numbers}",
-            query=query,
-            numbers=", ".join(texts(mixed.output[None])[0]),
-        )
-        chart(hull(mixed, trace.key_tokens), "sum_hull", alt)
-        st.caption(prose("weighted_sum", mixed.plane))
+    show_mixture(trace, mixture(trace, current(MixingSettings)))
 
 
 require_shell()

@@ -1,4 +1,4 @@
-"""How a page is built: short, read top to bottom, first of all inside the shell, and without tensors."""
+"""How a page is built: short, its parts and then its outline, first of all inside the shell, and without tensors."""
 
 import ast
 from pathlib import Path
@@ -11,6 +11,7 @@ from pages.shared.shell import PAGES
 
 ROOT = Path(__file__).parents[2]
 SCRIPTS = sorted((ROOT / "pages").glob("*.py"))
+ASKED = {"part"}  # by which a page chooses among its parts
 MODULES = sorted((ROOT / "pages").rglob("*.py"))
 
 
@@ -25,6 +26,10 @@ def imported(source: str) -> set[str]:
     return found
 
 
+def is_alone(node: ast.AST) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "alone"
+
+
 def faults(source: str) -> list[str]:
     """What a page script must not be, one line each."""
     tree, found = ast.parse(source), []
@@ -32,9 +37,13 @@ def faults(source: str) -> list[str]:
         found.append(f"{len(source.splitlines())} lines, not 30 to 80")
     if not ast.get_docstring(tree):
         found.append("no docstring")
-    if any(isinstance(node, ast.FunctionDef | ast.ClassDef) for node in ast.walk(tree)):
-        found.append("defines something")
-    statements = [node for node in tree.body[1:] if not isinstance(node, ast.Import | ast.ImportFrom)]
+    parts = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    if sum(isinstance(node, ast.FunctionDef | ast.ClassDef) for node in ast.walk(tree)) > len(parts):
+        found.append("defines more than its parts")
+    drawn = [node for call in ast.walk(tree) if is_alone(call) for node in ast.walk(call.args[0])]
+    if {part.name for part in parts} != {node.id for node in drawn if isinstance(node, ast.Name)} - ASKED:
+        found.append("a part does not run alone")
+    statements = [node for node in tree.body[1:] if not isinstance(node, ast.Import | ast.ImportFrom | ast.FunctionDef)]
     if not statements or ast.unparse(statements[0]) != "require_shell()":
         found.append("does not call require_shell() first")
     return found
@@ -55,10 +64,11 @@ def test_pages_know_no_tensors(module):
     [
         ('"""A page."""\nrequire_shell()\n' + "x = 1\n" * 79, "81 lines, not 30 to 80"),
         ("require_shell()\n" * 30, "no docstring"),
-        ('"""A page."""\nrequire_shell()\n' + "def f(): ...\n" * 28, "defines something"),
+        ('"""A page."""\ndef f(): ...\nrequire_shell()\n' + "x = 1\n" * 27, "a part does not run alone"),
+        ('"""A page."""\nrequire_shell()\nclass A: ...\n' + "x = 1\n" * 27, "defines more than its parts"),
         ('"""A page."""\nx = 1\nrequire_shell()\n' + "x = 1\n" * 27, "does not call require_shell() first"),
     ],
-    ids=["long", "undocumented", "function", "shell late"],
+    ids=["long", "undocumented", "part", "class", "shell late"],
 )
 def test_the_check_can_fail(source, fault):
     assert faults(source) == [fault]
