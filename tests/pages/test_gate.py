@@ -389,6 +389,7 @@ def test_who_has_gone_leaves_the_line():
     jobs = Gate(1, grace=GRACE, clock=clock)
     jobs.watch("reader", "first", first)
     jobs.watch("gone", "second", five)
+    until(lambda: first.n_starts)
     clock.now = 2 * GRACE
     jobs.watch("reader", "first", first)
     assert jobs.watch("waiting", "third", five) == Glance("waiting")

@@ -15,6 +15,7 @@ SAID = {"ja": "計算を止めました。", "en": "The computation was stopped:
 
 def work_until(clock: Clock, steps: Steps, now: float) -> None:
     """One more piece, at the end of which it is so late."""
+    until(lambda: steps.n_starts)  # the job has looked at the clock
     clock.now = now
     made = steps.made
     steps.let()
