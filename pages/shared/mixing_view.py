@@ -9,7 +9,7 @@ from attn_core.mixing import MixingSettings, Mixture
 from attn_core.numbers import texts
 from pages.shared.controls import limits
 from pages.shared.link import tied
-from pages.shared.picker import chart
+from pages.shared.picker import chart, place_list
 from pages.shared.text import _, plain, prose
 
 
@@ -18,11 +18,9 @@ def show_mixture(trace: LessonTrace, mixed: Mixture) -> None:
     query = trace.tokens[trace.lesson.query]
     stacked, plane = st.columns(2, gap="large")
     with stacked:
-        places, label = range(len(trace.key_tokens)), lambda index: f"{index}: {trace.key_tokens[index]}"
         with st.container(horizontal=True):
             for name, field in ((_("Take weight from"), "giver"), (_("Give it to"), "taker")):
-                choice = tied(MixingSettings, field, at_most=len(places) - 1)
-                st.selectbox(name, places, format_func=label, width=150, **choice)
+                place_list(field, name, trace.key_tokens, record_type=MixingSettings, width=150)
         st.slider(
             _("Share of the giver's weight"),
             step=0.05,

@@ -115,14 +115,20 @@ def row_field(trace: LessonTrace, step: str) -> str:
 
 
 def place_list(
-    field: str, name: str, names: tuple[str, ...], first: int = 0, *, record_type: type[Linked] = Lesson
+    field: str,
+    name: str,
+    names: tuple[str, ...],
+    first: int = 0,
+    *,
+    record_type: type[Linked] = Lesson,
+    width: int = 112,
 ) -> None:
-    """A list of one axis of a matrix, counted from `first`."""
+    """A list of one axis of a matrix, counted from `first`; `width` in pixels."""
     st.selectbox(
         name,
         range(first, first + len(names)),
         format_func=lambda place: f"{place}: {names[place - first]}",
-        width=112,
+        width=width,
         **tied(record_type, field, at_least=first, at_most=first + len(names) - 1),
     )
 
