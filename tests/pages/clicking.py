@@ -12,18 +12,23 @@ def click(app: AppTest, key: str, *place: int) -> AppTest:
     """The page after a click on the point of a chart whose customdata is `place`."""
     points = [point for trace in figure(app, key)["data"] for point in trace.get("customdata") or ()]
     assert list(place) in points, f"{key} has no point {place}"
-    selection = {"points": [{"customdata": list(place)}], "point_indices": [], "box": [], "lasso": []}
-    return _report(app, charts(app)[key].id, selection)
+    return send(app, charts(app)[key].id, point_chosen(*place))
+
+
+def point_chosen(*place: int) -> str:
+    """What a browser sends of a click on a point."""
+    points = [{"customdata": list(place)}]
+    return _selection({"points": points, "point_indices": [], "box": [], "lasso": []})
 
 
 def choose_row(app: AppTest, key: str, row: int) -> AppTest:
     """The page after a row of a table was chosen, counted as the page made it."""
     [table] = [table.proto for table in app.dataframe if table.key == key]
-    return _report(app, table.id, {"rows": [row], "columns": [], "cells": []})
+    return send(app, table.id, _selection({"rows": [row], "columns": [], "cells": []}))
 
 
-def _report(app: AppTest, identity: str, selection: dict[str, Any]) -> AppTest:
-    return send(app, identity, json.dumps({"selection": selection}))
+def _selection(chosen: dict[str, Any]) -> str:
+    return json.dumps({"selection": chosen})
 
 
 def send(app: AppTest, identity: str, text: str) -> AppTest:

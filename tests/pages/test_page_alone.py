@@ -1,7 +1,6 @@
 """After a click inside a page the page runs alone; what stands around it follows where it must. On a real server."""
 
 import ast
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +11,7 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState
 
 from benchmarks.session import ROOT, SERVE, Server, Tab, opened, serving
 from pages.shared.shell import PAGES
+from tests.pages.clicking import point_chosen
 
 BAR, BODY = (0, 1), (0, 2)
 
@@ -56,8 +56,7 @@ def around(tab: Tab) -> str:
 def point(tab: Tab, key: str, *place: int) -> WidgetState:
     """A click on the point of a picture whose customdata is this."""
     chart = next(chart for chart in shown(tab, "plotly_chart") if chart.id.endswith(f"-{key}"))
-    selection = {"points": [{"customdata": list(place)}], "point_indices": [], "box": [], "lasso": []}
-    return WidgetState(id=chart.id, string_value=json.dumps({"selection": selection}))
+    return WidgetState(id=chart.id, string_value=point_chosen(*place))
 
 
 def test_a_click_on_a_cell_runs_the_page_alone_and_goes_into_the_address(server: Server) -> None:
