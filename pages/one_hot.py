@@ -19,7 +19,7 @@ from pages.shared.vocabulary_view import show_vocabulary
 
 
 def one_row() -> None:
-    """The product that selects a row of W_E, and one cell of it."""
+    """The product that selects a row of W_E, one cell of it, and where its word lies among the others."""
     trace = current_trace()
     row, column = trace.lesson.query, trace.lesson.column
     product = stage(trace, "x")
@@ -44,27 +44,26 @@ def one_row() -> None:
         worked(explanation)
         show_vocabulary(trace)
 
+    st.subheader(_("What the embedding adds: distances that differ"), anchor=False)
+    st.markdown(prose("one_hot", "distances"))
+    for name, (values, letter) in {"one_hot": (trace.one_hot, "one-hot"), "embedding": (trace.x, "X")}.items():
+        for measure, place in zip(("distance", "cosine"), st.columns(2), strict=True):
+            between = pairwise(values, trace.tokens, measure, letter)
+            with place:
+                titles = {
+                    "distance": _("Distances between {what}", what=letter),
+                    "cosine": _("Cosines between {what}", what=letter),
+                }
+                st.markdown(f"**{titles[measure]}**")
+                alt = f"{titles[measure]} ({trace.tokens[0]}: {row_in_words(between, 0)})"
+                chart(grid(between), f"{name}_{measure}", alt)
+
+    st.subheader(_("Where the words lie, before and after training"), anchor=False)
+    training_controls(trace)
+    show_layers(trace)
+
 
 require_shell()
-trace = current_trace()
 opening("one_hot", EMBEDDING_LAYER)
 alone(one_row)
-
-st.subheader(_("What the embedding adds: distances that differ"), anchor=False)
-st.markdown(prose("one_hot", "distances"))
-for name, (values, letter) in {"one_hot": (trace.one_hot, "one-hot"), "embedding": (trace.x, "X")}.items():
-    for measure, place in zip(("distance", "cosine"), st.columns(2), strict=True):
-        between = pairwise(values, trace.tokens, measure, letter)
-        with place:
-            titles = {
-                "distance": _("Distances between {what}", what=letter),
-                "cosine": _("Cosines between {what}", what=letter),
-            }
-            st.markdown(f"**{titles[measure]}**")
-            alt = f"{titles[measure]} ({trace.tokens[0]}: {row_in_words(between, 0)})"
-            chart(grid(between), f"{name}_{measure}", alt)
-
-st.subheader(_("Where the words lie, before and after training"), anchor=False)
-training_controls(trace)
-show_layers(trace)
 closing("one_hot", Vocabulary, one_hot, run_lesson, train_embeddings)

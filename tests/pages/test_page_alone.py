@@ -122,6 +122,19 @@ def test_a_click_leaves_the_title_and_the_end_of_the_page_as_they_are(server: Se
         assert title not in drawn
 
 
+@pytest.mark.parametrize("name", [entry.name for entry in PAGES if entry.name != "training"])
+def test_after_clicks_a_page_shows_what_its_link_shows(server: Server, name: str) -> None:
+    """So that nothing that a click changes stands outside of the part that it runs. (A training is in no link.)"""
+    page = "" if name == "overview" else name
+    with opened(server, page, "lang=en") as tab:
+        tab.answer()
+        for _ in range(5):
+            tab.answer(tab.step())
+        clicked, link = [chart.alt for chart in shown(tab, "plotly_chart")], tab.query
+    with opened(server, page, link) as tab:
+        assert sorted(clicked) == sorted(chart.alt for chart in shown(tab, "plotly_chart"))
+
+
 def test_open_tables_follow_what_a_click_shows(server: Server) -> None:
     with opened(server, "similarity", "lang=en&query=1&key=0") as tab:
         with heard(tab) as messages:
